@@ -1,0 +1,35 @@
+# Everything here needs only make and a Python from 3.11 on: `make demo PYTHON=python3.12`.
+PYTHON ?= python3
+VENV ?= .venv
+DEMO ?= .demo
+BIN = $(abspath $(VENV))/bin
+STAMP = $(VENV)/.installed
+
+.PHONY: demo test lint clean
+
+demo: $(STAMP)
+	@mkdir -p $(DEMO)
+	@touch $(DEMO)/harness.toml
+	cd $(DEMO) && $(BIN)/harness run --benchmark triage --models sim/steady,sim/messy,sim/flaky >/dev/null
+	@echo "The table that run would print, recomputed offline from the stored answers:"
+	cd $(DEMO) && $(BIN)/harness score
+
+test: $(STAMP)
+	$(BIN)/python -m pytest
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(DEMO) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find harness tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Installed once per lock file; a virtual environment that is already there is kept.
+$(STAMP): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "error: $(PYTHON) is older than 3.11; try make PYTHON=python3.12" >&2; exit 2; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(STAMP)

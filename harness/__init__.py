@@ -1,0 +1,3 @@
+"""Ask many multimodal models the same cases, keep every raw answer, score offline."""
+
+__version__ = "0.1.0"

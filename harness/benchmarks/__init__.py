@@ -1,0 +1,1 @@
+"""Task definitions: one package a benchmark."""

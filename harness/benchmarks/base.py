@@ -1,0 +1,181 @@
+"""What a benchmark must offer; the engine knows nothing else about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast
+
+from harness.canonical import JSON
+from harness.errors import UnknownNameError
+from harness.media import Media
+from harness.messages import Message, Schema
+from harness.outcomes import UnitOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One benchmark item.
+
+    `fields` are what prompts may name ({chief_complaint}); `media` by role, in order; `reference` is the
+    expert truth, which no request ever sees. `problem` is set when a medium cannot be used: the case
+    then ends as `case_error` for every model.
+    """
+
+    id: str
+    fields: Mapping[str, str]
+    media: Mapping[str, tuple[Media, ...]]
+    reference: Mapping[str, JSON]
+    group: str | None = None
+    tags: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CaseSet:
+    """All cases of a benchmark as loaded from a folder.
+
+    `raters`: rater name -> case id -> prediction in the schema's form. `synthetic` is True for cases that
+    we made: every table that shows numbers from them says so.
+    """
+
+    cases: tuple[Case, ...]
+    raters: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict)
+    synthetic: bool = False
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt file: `id` is its stem for ours, its file name for the user's own."""
+
+    id: str
+    sha256: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A reformatter's answer after our policy filled it.
+
+    `value` None: it asserted nothing at all. `unsupported` lists what it asserts without support in the
+    answer it was given.
+    """
+
+    value: JSON
+    filled_keys: tuple[str, ...] = ()
+    unsupported: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MetricValue:
+    """One number with its n, or null with a reason. `sd` is over repeats, where there are several."""
+
+    value: float | None
+    n: int
+    reason: str | None = None
+    sd: float | None = None
+    ci: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One unit as scorers see it; `prediction` None when the unit is unusable."""
+
+    case: Case
+    outcome: UnitOutcome
+    prediction: JSON
+
+
+class Benchmark(Protocol):
+    """A task definition."""
+
+    name: str
+    title: str
+    conditions: tuple[str, ...]
+    """All conditions, the main ones first."""
+    main_conditions: tuple[str, ...]
+    reformatter: str | None
+    """Catalogue name of the default reformatter."""
+    reformatter_departure: str | None
+    """What to print when the default differs from the paper's; None when it does not."""
+    default_params: Mapping[str, JSON]
+    """Decoding parameters that the paper states; empty where it states none."""
+    free_text: bool
+    """True where every complete non-empty text is a valid output (no schema)."""
+    scorer: str
+    """Name and version of the scoring code, e.g. "triage-1"."""
+    conventions: Mapping[str, tuple[str, ...]]
+    """Named options of the scores, each with its values, the default first."""
+
+    def sample_dir(self) -> Path:
+        """Return the folder of the bundled synthetic sample."""
+        ...
+
+    def write_sample(self, out: Path) -> None:
+        """Copy the bundled sample into a new or empty folder. Raises ConfigError."""
+        ...
+
+    def check(self, folder: Path) -> list[str]:
+        """Return everything that is wrong with a folder of case files."""
+        ...
+
+    def load(self, folder: Path) -> CaseSet:
+        """Read a folder of case files. Raises CaseFileError that names the line and the mend."""
+        ...
+
+    def schema(self, condition: str) -> Schema | None:
+        """Return the schema that an answer must fit."""
+        ...
+
+    def prompt(self, condition: str) -> Prompt:
+        """Return our own prompt of a condition."""
+        ...
+
+    def check_prompt(self, prompt: Prompt, condition: str) -> None:
+        """Raise ConfigError where a prompt cannot serve a condition."""
+        ...
+
+    def render(self, case: Case, condition: str, prompt: Prompt) -> tuple[Message, ...]:
+        """Return the messages of a case: text and media, nothing of the reference."""
+        ...
+
+    def aliases(self, value: JSON) -> JSON:
+        """Return the value with documented label aliases replaced; the same object when there are none."""
+        ...
+
+    def reformat_schema(self, condition: str) -> Schema | None:
+        """Return the reformatter's schema, in which a field may be null."""
+        ...
+
+    def reformat_prompt(self, condition: str) -> Prompt:
+        """Return the reformatter's prompt, with the placeholder {answer}."""
+        ...
+
+    def fill(self, value: JSON, answer: str) -> Filled:
+        """Apply the filling policy to a reformatter's answer about `answer`."""
+        ...
+
+    def metrics(
+        self, units: Sequence[Scored], conventions: Mapping[str, str]
+    ) -> Mapping[str, MetricValue]:
+        """Return every metric path of one row; `prediction` None counts as the worst value."""
+        ...
+
+    def baselines(
+        self, cases: Sequence[Case], conventions: Mapping[str, str]
+    ) -> Mapping[str, Mapping[str, MetricValue]]:
+        """Return baseline name -> metrics, over the cases given."""
+        ...
+
+
+BENCHMARKS = {"triage": "harness.benchmarks.triage"}
+
+
+def get_benchmark(name: str) -> Benchmark:
+    """Return a benchmark by name; each package holds one, named `benchmark`."""
+    if name not in BENCHMARKS:
+        raise UnknownNameError(f"unknown benchmark {name!r}; known: {', '.join(sorted(BENCHMARKS))}")
+    return cast(Benchmark, import_module(BENCHMARKS[name]).benchmark)

@@ -1,0 +1,234 @@
+"""Case files as every benchmark reads them: JSON lines, strict, with errors that name the line.
+
+A `Reader` gathers every problem of a file, so that `harness data check` lists all and `load` the first.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path, PurePosixPath
+from typing import Final, NoReturn
+
+from harness.canonical import JSON
+from harness.errors import CaseFileError, ConfigError
+
+CASES_FILE: Final = "cases.jsonl"
+DATASET_FILE: Final = "dataset.json"
+"""Optional facts about a folder: {"synthetic": true|false, "note": "..."}."""
+
+_BOM: Final = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The names that one object of a file must have and may have."""
+
+    required: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """All names, the required ones first."""
+        return (*self.required, *self.optional)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One object of a file, and where it stands; `number` counts from 1."""
+
+    file: str
+    number: int
+    value: Mapping[str, JSON]
+
+    @property
+    def place(self) -> str:
+        """Return how messages name this line."""
+        return f"{self.file} line {self.number}"
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads the files of one folder; `problems` grows with each fault, in the order of the lines."""
+
+    folder: Path
+    problems: list[str] = field(default_factory=list)
+
+    def lines(self, name: str, fields: Fields) -> list[Line]:
+        """Return the sound lines of a JSONL file below the folder, each with a unique text `id`."""
+        try:
+            data = (self.folder / name).read_bytes()
+        except FileNotFoundError:
+            self.problems.append(f"{name} does not exist in {str(self.folder)!r}")
+            return []
+        except OSError as error:
+            self.problems.append(f"cannot read {name} in {str(self.folder)!r}: {error.strerror}")
+            return []
+        seen: dict[str, tuple[int, JSON]] = {}
+        return list(self._sound(_objects(name, data), fields, seen))
+
+    def _sound(
+        self, lines: Iterable[Line | str], fields: Fields, seen: dict[str, tuple[int, JSON]]
+    ) -> Iterator[Line]:
+        for line in lines:
+            if isinstance(line, str):
+                self.problems.append(line)
+                continue
+            faults = [*_field_faults(line.value, fields), *_id_faults(line, seen)]
+            self.problems.extend(f"{line.place}: {fault}" for fault in faults)
+            if not faults:
+                yield line
+
+    def raise_first(self) -> None:
+        """Raise CaseFileError when there are problems, with the first one and the number of the others."""
+        if not self.problems:
+            return
+        more = len(self.problems) - 1
+        rest = f" (and {more} more; `harness data check` lists all)" if more else ""
+        raise CaseFileError(f"{self.problems[0]}{rest}")
+
+
+def text_fault(name: str, value: JSON) -> str | None:
+    """Return what is wrong with a field that must be text with something in it."""
+    if not isinstance(value, str):
+        return f"{name!r} must be text, got {_shown(value)}"
+    return None if value.strip() else f"{name!r} is blank"
+
+
+def text_list_fault(name: str, value: JSON) -> str | None:
+    """Return what is wrong with a field that must be a list of distinct texts."""
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        return f"{name!r} must be a list of texts, got {_shown(value)}"
+    twice = sorted({str(item) for item in value if value.count(item) > 1})
+    return f"{name!r} names {twice[0]!r} twice" if twice else None
+
+
+def path_fault(name: str, value: JSON) -> str | None:
+    """Return what is wrong with a medium's path, which must stay below the folder.
+
+    The path is judged as written: links that the owner of the folder made are followed.
+    """
+    if (fault := text_fault(name, value)) is not None:
+        return fault
+    written = str(value)
+    if "\\" in written or "\0" in written:
+        return f"{name!r} must be a path with forward slashes, got {written!r}"
+    path = PurePosixPath(written)
+    if path.is_absolute() or ".." in path.parts or written[1:2] == ":":
+        return f"{name!r} must stay below the folder of the cases, got {written!r}"
+    return None
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """Return the end of a message on an unknown name: the nearest known one, else all of them."""
+    close = get_close_matches(name, list(known), n=1)
+    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(map(repr, known))}"
+
+
+def is_synthetic(folder: Path) -> bool:
+    """Tell whether a folder says that its cases are made up. Raises CaseFileError on a bad marker file."""
+    path = folder / DATASET_FILE
+    try:
+        data = path.read_bytes().removeprefix(_BOM)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise CaseFileError(f"cannot read {str(path)!r}: {error.strerror}") from error
+    try:
+        facts = json.loads(data.decode("utf-8"))
+    except ValueError as error:
+        raise CaseFileError(f"{DATASET_FILE} is no JSON: {error}") from error
+    if not isinstance(facts, dict) or not isinstance(facts.get("synthetic"), bool):
+        raise CaseFileError(f'{DATASET_FILE} must be an object with "synthetic": true or false')
+    for name in facts:
+        if name not in ("synthetic", "note"):
+            raise CaseFileError(
+                f"{DATASET_FILE}: unknown field {name!r}; {nearest(name, ('synthetic', 'note'))}"
+            )
+    return bool(facts["synthetic"])
+
+
+def copy_folder(source: Path, out: Path) -> None:
+    """Copy a folder of case files. Raises ConfigError where `out` exists and is not an empty folder."""
+    if out.is_file() or (out.is_dir() and any(out.iterdir())):
+        raise ConfigError(f"{str(out)!r} is not empty; give --out a new folder")
+    try:
+        shutil.copytree(
+            source, out, dirs_exist_ok=True, copy_function=shutil.copyfile,
+            ignore=shutil.ignore_patterns("__pycache__", "*.py"),
+        )
+    except (shutil.Error, OSError) as error:
+        raise ConfigError(f"cannot write the sample to {str(out)!r}: {error}") from error
+
+
+def _objects(name: str, data: bytes) -> Iterator[Line | str]:
+    """Yield each object, or what is wrong with its line. Only LF ends a line: U+2028 may stand in text."""
+    for number, raw in enumerate(data.removeprefix(_BOM).split(b"\n"), start=1):
+        if not raw.strip():
+            continue
+        try:
+            value = json.loads(raw.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
+        except UnicodeDecodeError as error:
+            where = f"byte {error.start + 1} of the line"
+            yield f"{name} line {number}: not UTF-8 at {where}; save the file as UTF-8"
+        except json.JSONDecodeError as error:
+            yield f"{name} line {number}: no JSON object: {error.msg} at column {error.colno}"
+        except (ValueError, RecursionError) as error:
+            yield f"{name} line {number}: {error}"
+        else:
+            if isinstance(value, dict):
+                yield Line(name, number, value)
+            else:
+                yield f"{name} line {number}: must be one JSON object, got {_shown(value)}"
+
+
+def _unique(pairs: Sequence[tuple[str, JSON]]) -> dict[str, JSON]:
+    value: dict[str, JSON] = {}
+    for key, item in pairs:
+        if key in value:
+            raise ValueError(f"field {key!r} stands there twice")
+        value[key] = item
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _field_faults(value: Mapping[str, JSON], fields: Fields) -> Iterator[str]:
+    for name in value:
+        if name not in fields.known:
+            yield f"unknown field {name!r}; {nearest(name, fields.known)}"
+    for name in fields.required:
+        if name not in value:
+            yield f"field {name!r} is missing"
+
+
+def _id_faults(line: Line, seen: dict[str, tuple[int, JSON]]) -> Iterator[str]:
+    if "id" not in line.value:
+        return
+    found = line.value["id"]
+    shape = _id_shape_fault(found)
+    if shape is not None:
+        yield shape
+    if isinstance(found, bool) or not isinstance(found, str | int | float):
+        return
+    earlier = seen.setdefault(str(found), (line.number, found))
+    if earlier[0] != line.number:
+        yield f"id {found!r} is that of line {earlier[0]} ({earlier[1]!r}); give each case its own"
+
+
+def _id_shape_fault(found: JSON) -> str | None:
+    if not isinstance(found, str):
+        return f"'id' must be text, got {_shown(found)}; write it in quotes"
+    if not found or found != found.strip() or not found.isprintable():
+        return f"'id' must be visible text without spaces around it, got {found!r}"
+    return None
+
+
+def _shown(value: JSON) -> str:
+    text = json.dumps(value, ensure_ascii=True)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,179 @@
+"""The triage benchmark: which referrals a patient needs, from a complaint and a panoramic radiograph.
+
+Source of its rules: Dental-TriageBench, arXiv 2604.13060. Prompts are worded by us.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from harness.benchmarks.base import Case, CaseSet, Filled, MetricValue, Prompt, Scored
+from harness.benchmarks.case_files import copy_folder
+from harness.benchmarks.prompts import check_placeholders, load_prompt, load_schema, placeholders, render
+from harness.benchmarks.triage.cases import ROLE, check_cases, load_cases
+from harness.benchmarks.triage.filling import fill_answer
+from harness.benchmarks.triage.taxonomy import ALIASES, DOMAIN_OF
+from harness.canonical import JSON
+from harness.errors import ConfigError, MediaError, UnknownNameError
+from harness.messages import ImagePart, Message, Part, Schema, TextPart
+
+
+@dataclass(frozen=True, slots=True)
+class _Condition:
+    prompt: str
+    fields: frozenset[str]
+    image: bool
+
+
+_CONDITIONS: Final[Mapping[str, _Condition]] = MappingProxyType(
+    {
+        "both": _Condition("triage-both-v1", frozenset({"chief_complaint"}), image=True),
+        "complaint": _Condition("triage-complaint-v1", frozenset({"chief_complaint"}), image=False),
+        "opg": _Condition("triage-opg-v1", frozenset(), image=True),
+    }
+)
+
+
+class Triage:
+    """The triage benchmark as the engine sees it."""
+
+    name: str = "triage"
+    title: str = "Dental triage: referrals from a chief complaint and a panoramic radiograph"
+    conditions: tuple[str, ...] = tuple(_CONDITIONS)
+    main_conditions: tuple[str, ...] = ("both",)
+    reformatter: str | None = "gemini-3.5-flash-lite"
+    reformatter_departure: str | None = (
+        "answers that could not be read were restated by Gemini 3.5 Flash-Lite; the paper used Gemini 2.0 Flash, "
+        "which its provider has retired"
+    )
+    default_params: Mapping[str, JSON] = MappingProxyType({})
+    free_text: bool = False
+    scorer: str = "triage-1"
+    conventions: Mapping[str, tuple[str, ...]] = MappingProxyType(
+        {"zero_division": ("0", "skip-empty", "1"), "case_f1_empty": ("1", "0")}
+    )
+
+    def sample_dir(self) -> Path:
+        """Return the folder of the bundled synthetic sample."""
+        return Path(__file__).parent / "sample"
+
+    def write_sample(self, out: Path) -> None:
+        """Copy the bundled sample, its SYNTHETIC mark included. Raises ConfigError unless `out` is empty."""
+        copy_folder(self.sample_dir(), out)
+
+    def load(self, folder: Path) -> CaseSet:
+        """Read a folder of case files. Raises CaseFileError that names the line and the mend."""
+        return load_cases(folder)
+
+    def check(self, folder: Path) -> list[str]:
+        """Return everything that is wrong with a folder of case files, unusable images included."""
+        return check_cases(folder)
+
+    def schema(self, condition: str) -> Schema | None:
+        """Return the schema that an answer must fit."""
+        _known(condition)
+        return load_schema("triage-v1")
+
+    def prompt(self, condition: str) -> Prompt:
+        """Return our own prompt of a condition."""
+        return load_prompt(_known(condition).prompt)
+
+    def check_prompt(self, prompt: Prompt, condition: str) -> None:
+        """Raise ConfigError where a prompt cannot serve a condition.
+
+        The complaint stays out of `opg` altogether; without it, `complaint` would ask the same of every case.
+        """
+        known = _known(condition)
+        if condition == "opg" and "chief_complaint" in placeholders(prompt):
+            raise ConfigError(
+                f"prompt {prompt.id!r} uses {{chief_complaint}}, but condition 'opg' shows nothing of the "
+                "complaint; choose --conditions both or complaint, or take the placeholder out"
+            )
+        check_placeholders(prompt, known.fields)
+        if condition == "complaint" and not placeholders(prompt):
+            raise ConfigError(
+                f"prompt {prompt.id!r} lacks {{chief_complaint}}, without which condition 'complaint' asks "
+                "the same question of every case"
+            )
+
+    def render(self, case: Case, condition: str, prompt: Prompt) -> tuple[Message, ...]:
+        """Return the one user turn of a case: the text, then the image where the condition shows it.
+
+        Raises ConfigError where the prompt cannot serve the condition, MediaError rather than ask without
+        an image that belongs to it.
+        """
+        known = _known(condition)
+        self.check_prompt(prompt, condition)
+        text = render(prompt, {name: case.fields[name] for name in known.fields})
+        images = [ImagePart(media) for media in case.media.get(ROLE, ())] if known.image else []
+        if known.image and not images:
+            raise MediaError(f"case {case.id!r} has no usable image: {case.problem or 'none was loaded'}")
+        parts: tuple[Part, ...] = (TextPart(text), *images)
+        return (Message("user", parts),)
+
+    def aliases(self, value: JSON) -> JSON:
+        """Return an answer with the other spelling of "Other OMSF Consult" replaced.
+
+        The same object when there is none, and when both spellings are there: then the schema refuses it.
+        """
+        output = value.get("triage_output") if isinstance(value, Mapping) else None
+        if not isinstance(value, Mapping) or not isinstance(output, Mapping):
+            return value
+        changed: dict[str, JSON] = {}
+        for alias, label in ALIASES.items():
+            members = output.get(DOMAIN_OF[label])
+            if isinstance(members, Mapping) and alias in members and label not in members:
+                changed[DOMAIN_OF[label]] = {
+                    label if name == alias else name: flag for name, flag in members.items()
+                }
+        return {**value, "triage_output": {**output, **changed}} if changed else value
+
+    def reformat_schema(self, condition: str) -> Schema | None:
+        """Return the reformatter's schema, in which anything may be null or left out."""
+        _known(condition)
+        return load_schema("triage-reformat-v1")
+
+    def reformat_prompt(self, condition: str) -> Prompt:
+        """Return the reformatter's prompt, with the placeholder {answer}."""
+        _known(condition)
+        return load_prompt("triage-reformat-v1")
+
+    def fill(self, value: JSON, answer: str) -> Filled:
+        """Set what the reformatter left out to 0, as the paper does; see `triage.filling`."""
+        return fill_answer(self.aliases(value), answer)
+
+    def metrics(
+        self, units: Sequence[Scored], conventions: Mapping[str, str]
+    ) -> Mapping[str, MetricValue]:
+        """Return every metric path of one row; see `triage.scores` for their definitions."""
+        from harness.benchmarks.triage.scores import score
+
+        return score(units, self._chosen(conventions))
+
+    def baselines(
+        self, cases: Sequence[Case], conventions: Mapping[str, str]
+    ) -> Mapping[str, Mapping[str, MetricValue]]:
+        """Return the rows `nothing` and `prevalence`; see `triage.baselines`."""
+        from harness.benchmarks.triage.baselines import baselines
+
+        return baselines(cases, self._chosen(conventions))
+
+    def _chosen(self, conventions: Mapping[str, str]) -> Mapping[str, str]:
+        for name, value in conventions.items():
+            if name not in self.conventions:
+                raise UnknownNameError(f"unknown convention {name!r}; known: {', '.join(self.conventions)}")
+            if value not in self.conventions[name]:
+                raise UnknownNameError(
+                    f"convention {name!r} cannot be {value!r}; known: {', '.join(self.conventions[name])}"
+                )
+        return {name: conventions.get(name, values[0]) for name, values in self.conventions.items()}
+
+
+def _known(condition: str) -> _Condition:
+    if condition not in _CONDITIONS:
+        raise UnknownNameError(f"unknown condition {condition!r} of triage; known: {', '.join(_CONDITIONS)}")
+    return _CONDITIONS[condition]

@@ -1,0 +1,133 @@
+"""What this session may spend: nothing is sent that could go over it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from harness.canonical import JSON
+from harness.costs import cost_usd, reserve_usd
+from harness.errors import BudgetReachedError, ConfigError
+from harness.messages import Usage
+from harness.settings import Model
+
+
+@dataclass(frozen=True, slots=True)
+class MaxCost:
+    """`--max-cost`: USD for the whole session, and for single models (None: no limit)."""
+
+    total: float | None = None
+    by_model: Mapping[str, float] | None = None
+
+    @property
+    def any(self) -> bool:
+        """True if anything is limited."""
+        return self.total is not None or bool(self.by_model)
+
+
+@dataclass(slots=True)
+class Reservation:
+    """The most that one send may cost, in USD, until its usage is known; None: it has no price."""
+
+    model: Model
+    amount: float | None
+    spent: float | None = None
+
+    def settle(self, usage: Usage, *, billed: bool) -> None:
+        """Replace the reservation by what was really used.
+
+        Where the provider gave no usage for a send that may have been billed, the reservation counts in full.
+        """
+        cost = cost_usd(usage, self.model.price)
+        if cost is not None and (usage.input_tokens is not None or usage.output_tokens is not None):
+            self.spent = cost
+        else:
+            self.spent = self.amount if billed else 0.0
+
+
+class Budget:
+    """Counts what a session has spent and reserved; waits for reservations to settle before it refuses."""
+
+    def __init__(self, limit: MaxCost) -> None:
+        self._limit = limit
+        self._spent: dict[str, float] = {}
+        self._reserved: dict[str, float] = {}
+        self._freed = asyncio.Event()
+        self.unpriced: set[str] = set()
+        """Models that were asked without a known price."""
+        self.reached = False
+
+    @property
+    def spent_usd(self) -> float:
+        """What this session has spent on models with a known price."""
+        return sum(self._spent.values())
+
+    def spent_on(self, model: str) -> float:
+        """What this session has spent on one model."""
+        return self._spent.get(model, 0.0)
+
+    def check(self, model: Model, input_tokens: int, params: Mapping[str, JSON]) -> None:
+        """Raise ConfigError where a model under a limit has no price or no output limit to reserve by."""
+        if not self._limits(model.name) or reserve_usd(model, input_tokens, params) is not None:
+            return
+        missing = "price" if model.price.input is None or model.price.output is None else "output limit"
+        raise ConfigError(
+            f"--max-cost needs a {missing} for model {model.name!r}; give "
+            + ("price = { input = .., output = .. }" if missing == "price" else "max_tokens (--param max_tokens=N)")
+            + f" in [models.{model.name!r}] of harness.toml, or leave --max-cost out"
+        )
+
+    @asynccontextmanager
+    async def reserve(
+        self, model: Model, input_tokens: int, params: Mapping[str, JSON]
+    ) -> AsyncIterator[Reservation]:
+        """Hold the most that a send may cost while it runs. Raises BudgetReachedError."""
+        amount = reserve_usd(model, input_tokens, params)
+        if amount is None:
+            self.unpriced.add(model.name)
+        held = amount or 0.0
+        await self._wait_for_room(model.name, held)
+        reservation = Reservation(model, amount)
+        try:
+            yield reservation
+        finally:
+            self._reserved[model.name] -= held
+            self._spent[model.name] = self._spent.get(model.name, 0.0) + (reservation.spent or 0.0)
+            self._freed.set()
+            self._freed = asyncio.Event()
+
+    async def _wait_for_room(self, name: str, amount: float) -> None:
+        while True:
+            refused = next((limit for limit in self._limits(name) if self._over(limit, name, amount)), None)
+            if refused is None:
+                self._reserved[name] = self._reserved.get(name, 0.0) + amount
+                return
+            scope, limit = refused
+            if not self._held(scope):
+                self.reached = True
+                raise BudgetReachedError(
+                    f"--max-cost {limit:g} USD{'' if scope is None else f' for {scope!r}'} is reached: "
+                    f"{self._used(scope):.4f} spent, the next request may cost {amount:.4f}"
+                )
+            await self._freed.wait()
+
+    def _limits(self, name: str) -> list[tuple[str | None, float]]:
+        limits: list[tuple[str | None, float]] = []
+        if self._limit.total is not None:
+            limits.append((None, self._limit.total))
+        if name in (self._limit.by_model or {}):
+            limits.append((name, (self._limit.by_model or {})[name]))
+        return limits
+
+    def _over(self, limit: tuple[str | None, float], name: str, amount: float) -> bool:
+        scope, most = limit
+        return self._used(scope) + self._held(scope) + amount > most + 1e-12
+
+    def _used(self, scope: str | None) -> float:
+        return self.spent_usd if scope is None else self._spent.get(scope, 0.0)
+
+    def _held(self, scope: str | None) -> float:
+        held = sum(self._reserved.values()) if scope is None else self._reserved.get(scope, 0.0)
+        return held if held > 1e-12 else 0.0

@@ -1,0 +1,74 @@
+"""Blobs: prompts, schemas and case snapshots, by digest."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from sqlalchemy import select
+
+from harness.cache.database import Transaction
+from harness.cache.parts import StorePart, chunks
+from harness.cache.tables import BLOB
+from harness.canonical import pack, sha256_hex, unpack
+from harness.errors import StoreError
+
+THREAD_FROM_BYTES: Final = 262_144
+
+
+class BlobStore(StorePart):
+    """The blobs."""
+
+    async def put_blob(self, data: bytes) -> str:
+        """Keep bytes and return their SHA-256; bytes that are there already are not kept twice."""
+        return (await self.put_blobs([data]))[0]
+
+    async def put_blobs(self, blobs: Iterable[bytes]) -> list[str]:
+        """Keep many in one commit; return their SHA-256s in order."""
+        given = list(blobs)
+        digests = [sha256_hex(data) for data in given]
+        await self._writer.submit(_put_all, list(zip(digests, given, strict=True)))
+        return digests
+
+    async def get_blob(self, sha256: str) -> bytes:
+        """Return the bytes of a digest. Raises StoreError where they are missing or damaged."""
+        return (await self.get_blobs([sha256]))[sha256]
+
+    async def get_blobs(self, digests: Iterable[str]) -> dict[str, bytes]:
+        """Return digest -> bytes for all, in the order given. Raises StoreError where one is missing or damaged."""
+        wanted = list(dict.fromkeys(digests))
+        found: dict[str, bytes] = {}
+        for part in chunks(wanted):
+            async with self._database.reading() as connection:
+                rows = (await connection.execute(select(BLOB).where(BLOB.c.sha256.in_(part)))).all()
+            for row in rows:
+                found[row.sha256] = _checked(row.sha256, row.data)
+        for digest in wanted:
+            if digest not in found:
+                raise StoreError(f"blob {digest} is not in the store; look at it with `harness store verify`")
+        return {digest: found[digest] for digest in wanted}
+
+
+def _checked(digest: str, packed: bytes) -> bytes:
+    try:
+        data = unpack(packed)
+    except zlib.error:
+        data = None
+    if data is None or sha256_hex(data) != digest:
+        raise StoreError(f"blob {digest} is damaged; go back to a backup of the store")
+    return data
+
+
+async def _put_all(transaction: Transaction, given: Sequence[Sequence[tuple[str, bytes]]]) -> list[None]:
+    blobs = dict(pair for pairs in given for pair in pairs)
+
+    def make() -> list[dict[str, object]]:
+        return [{"sha256": digest, "data": pack(data)} for digest, data in blobs.items()]
+
+    large = sum(map(len, blobs.values())) >= THREAD_FROM_BYTES
+    rows = await asyncio.to_thread(make) if large else make()
+    if rows:
+        await transaction.connection.execute(transaction.dialect.upsert(BLOB), rows)
+    return [None] * len(given)

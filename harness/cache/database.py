@@ -1,0 +1,142 @@
+"""Connections to the store: reading, one transaction at a time for writing, errors in our words."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final, NoReturn, TypeAlias
+
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from harness.cache.dialects import Access, Fault, StoreDialect
+from harness.errors import StoreError
+
+logger = logging.getLogger(__name__)
+
+Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+
+BUSY_TRIES: Final = 6
+"""Times a transaction is begun while another process holds the write lock; each waits BUSY_TIMEOUT_S."""
+
+BUSY_PAUSE_S: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """The write lock of the store, held until the block ends."""
+
+    connection: AsyncConnection
+    dialect: StoreDialect
+
+
+class Database:
+    """One open store. `place` is how it is shown in messages."""
+
+    def __init__(
+        self,
+        dialect: StoreDialect,
+        place: str,
+        access: Access,
+        *,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self.dialect = dialect
+        self.place = place
+        self.access = access
+        self._sleep = sleep
+        self._reader = dialect.reader(access)
+        self._writer = dialect.writer() if access == "rw" else None
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncConnection]:
+        """Give a connection that sees the last commit. Database errors become StoreError."""
+        try:
+            async with self._reader.connect() as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            self.refuse(error)
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[Transaction]:
+        """Give a transaction that is committed when the block ends and rolled back when it raises.
+
+        Database errors are passed on as they are: see `refuse`.
+        """
+        connection = await self._begin(self.writable())
+        try:
+            yield Transaction(connection, self.dialect)
+            await connection.commit()
+        finally:
+            await asyncio.shield(connection.close())
+
+    def writable(self) -> AsyncEngine:
+        """Return the writing engine. Raises StoreError where the store is open for reading only."""
+        if self._writer is None:
+            raise StoreError(
+                f"the store {self.place!r} can only be read; make its file and folder writable, or copy it"
+            )
+        return self._writer
+
+    def fault(self, error: BaseException) -> Fault:
+        """Return what an error of the database means."""
+        return self.dialect.fault(error)
+
+    def refuse(self, error: BaseException) -> NoReturn:
+        """Raise StoreError for an error of the database, saying what to do."""
+        raise self.as_store_error(error) from error
+
+    def as_store_error(self, error: BaseException) -> StoreError:
+        """Return an error of the database in our words; it holds no case text."""
+        if isinstance(error, StoreError):
+            return error
+        original = getattr(error, "orig", None) or error
+        advice = _ADVICE.get(self.fault(error))
+        if advice is None:
+            reason = f"{type(original).__name__}: {original}"
+            return StoreError(f"the store {self.place!r} refused an entry ({reason})")
+        return StoreError(f"the store {self.place!r} {advice} ({original})")
+
+    async def close(self) -> None:
+        """Close all connections; the last one out folds the write-ahead log into the file."""
+        await self._reader.dispose()
+        if self._writer is not None:
+            await self._writer.dispose()
+
+    async def _begin(self, engine: AsyncEngine) -> AsyncConnection:
+        for _ in range(BUSY_TRIES - 1):
+            try:
+                return await _begun(engine)
+            except SQLAlchemyError as error:
+                if self.fault(error) is not Fault.BUSY:
+                    raise
+                logger.warning("the store is held by another process; waiting")
+            await self._sleep(BUSY_PAUSE_S)
+        return await _begun(engine)
+
+
+async def _begun(engine: AsyncEngine) -> AsyncConnection:
+    connection = await engine.connect().start()
+    try:
+        await connection.begin()
+    except BaseException:
+        await asyncio.shield(connection.close())
+        raise
+    return connection
+
+
+_ADVICE: Final = {
+    Fault.BUSY: "is held by another process that does not let go; stop that process, then run the same "
+    "command again: what was committed is kept",
+    Fault.FULL: "cannot grow: its disk is full; free some space, then run the same command again: "
+    "what was committed is kept",
+    Fault.READ_ONLY: "cannot be written; make its file and folder writable, then run the same command "
+    "again: what was committed is kept",
+    Fault.UNREACHABLE: "cannot be reached: reading or writing its file failed; check the disk, then run the "
+    "same command again: what was committed is kept",
+    Fault.DAMAGED: "is damaged; stop, copy the file, and look at it with `harness store verify`, or go back "
+    "to a backup",
+}

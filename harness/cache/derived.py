@@ -1,0 +1,133 @@
+"""Derived tables: records and scores, which may be dropped and made anew from the exchanges."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+from sqlalchemy import Select, Table, delete, insert, select, tuple_
+
+from harness.cache.database import Transaction
+from harness.cache.exchange_rows import packed_json, unpacked_json
+from harness.cache.parts import StorePart
+from harness.cache.rows import UnitId
+from harness.cache.tables import RECORD, UNIT_KEY, UNIT_SCORE
+from harness.cache.unit_rows import unit_key
+from harness.canonical import JSON
+from harness.outcomes import UnitOutcome
+
+PAGE: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRow:
+    """What became of one unit. `text` is what people search; `parser` is the digest of the code that read it."""
+
+    unit: UnitId
+    outcome: UnitOutcome
+    stage: str | None
+    prediction: JSON
+    text: str
+    parser: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnitScore:
+    """One metric of one unit: a value, or None with a reason. `scorer` is the digest of the code."""
+
+    unit: UnitId
+    metric: str
+    value: float | None
+    reason: str | None
+    scorer: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Replacement:
+    table: Table
+    run_id: int
+    rows: Iterable[dict[str, object]]
+
+
+class DerivedStore(StorePart):
+    """The derived tables."""
+
+    async def replace_records(self, run_id: int, rows: Iterable[RecordRow]) -> None:
+        """Put these in place of all records of a run, in one commit."""
+        given = (_record_row(run_id, row) for row in rows)
+        await self._writer.submit(_replace_all, _Replacement(RECORD, run_id, given), alone=True)
+
+    async def replace_unit_scores(self, run_id: int, rows: Iterable[UnitScore]) -> None:
+        """Put these in place of all scores of a run's units, in one commit."""
+        given = (_score_row(run_id, row) for row in rows)
+        await self._writer.submit(_replace_all, _Replacement(UNIT_SCORE, run_id, given), alone=True)
+
+    async def records(self, run_id: int) -> AsyncIterator[RecordRow]:
+        """Yield a run's records in order of model, condition, case and repeat."""
+        async for row in self._rows(RECORD, UNIT_KEY[1:], run_id):
+            yield RecordRow(
+                _unit(row), UnitOutcome(row.outcome), row.stage,
+                None if row.prediction is None else unpacked_json(row.prediction), row.text, row.parser,
+            )
+
+    async def unit_scores(self, run_id: int) -> AsyncIterator[UnitScore]:
+        """Yield the scores of a run's units in order of model, condition, case, repeat and metric."""
+        async for row in self._rows(UNIT_SCORE, (*UNIT_KEY[1:], "metric"), run_id):
+            yield UnitScore(_unit(row), row.metric, row.value, row.reason, row.scorer)
+
+    async def _rows(self, table: Table, order: Sequence[str], run_id: int) -> AsyncIterator[Any]:
+        after: Any = None
+        while True:
+            statement = _page(table, order, run_id, after)
+            async with self._database.reading() as connection:
+                rows = (await connection.execute(statement)).all()
+            for row in rows:
+                yield row
+            if len(rows) < PAGE:
+                return
+            after = rows[-1]
+
+
+def _page(table: Table, order: Sequence[str], run_id: int, after: Any) -> Select[*tuple[Any, ...]]:
+    columns = [table.c[name] for name in order]
+    statement = select(table).where(table.c.run_id == run_id).order_by(*columns).limit(PAGE)
+    if after is None:
+        return statement
+    return statement.where(tuple_(*columns) > tuple(getattr(after, name) for name in order))
+
+
+def _unit(row: Any) -> UnitId:
+    return UnitId(row.model, row.condition, row.case_id, row.repeat)
+
+
+def _record_row(run_id: int, row: RecordRow) -> dict[str, object]:
+    return {
+        **unit_key(run_id, row.unit),
+        "outcome": row.outcome.value,
+        "stage": row.stage,
+        "prediction": None if row.prediction is None else packed_json(row.prediction),
+        "text": row.text,
+        "parser": row.parser,
+    }
+
+
+def _score_row(run_id: int, row: UnitScore) -> dict[str, object]:
+    return {
+        **unit_key(run_id, row.unit),
+        "metric": row.metric,
+        "value": row.value,
+        "reason": row.reason,
+        "scorer": row.scorer,
+    }
+
+
+async def _replace_all(transaction: Transaction, wanted: Sequence[_Replacement]) -> list[None]:
+    for item in wanted:
+        table = item.table
+        await transaction.connection.execute(delete(table).where(table.c.run_id == item.run_id))
+        rows = iter(item.rows)
+        while page := list(islice(rows, PAGE)):
+            await transaction.connection.execute(insert(table), page)
+    return [None] * len(wanted)

@@ -1,0 +1,116 @@
+"""The store's file on disk: recognised before anything touches it, created private."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from harness.cache.dialects import APPLICATION_ID, Access
+from harness.cache.tables import SCHEMA_VERSION
+from harness.errors import NotAStoreError, StoreError, StoreVersionError
+
+PRIVATE_MODE: Final = 0o600
+MOUNTS: Final = Path("/proc/mounts")
+
+NETWORK_FILE_SYSTEMS: Final = frozenset(
+    {
+        "9p", "afs", "beegfs", "ceph", "cifs", "fuse.ceph", "fuse.gcsfuse", "fuse.glusterfs", "fuse.rclone",
+        "fuse.s3fs", "fuse.sshfs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "pvfs2", "smb3",
+        "smbfs", "virtiofs",
+    }
+)
+"""File systems on which SQLite's locks and shared memory do not reach all machines."""
+
+_MAGIC: Final = b"SQLite format 3\x00"
+# Offsets in the header of an SQLite file (https://www.sqlite.org/fileformat.html).
+_HEADER_BYTES: Final = 100
+_USER_VERSION: Final = slice(60, 64)
+_APPLICATION_ID: Final = slice(68, 72)
+
+
+def create_file(path: Path) -> None:
+    """Create an empty file that only its owner can read, and its folder; SQLite's side files take its mode.
+
+    A file that exists is left alone. Raises StoreError.
+    """
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, PRIVATE_MODE))
+    except OSError as error:
+        raise StoreError(
+            f"cannot create a store at {str(path)!r} ({error.strerror}); choose another place with --store"
+        ) from error
+
+
+def check_file(path: Path) -> None:
+    """Refuse a file that is no store of ours, or a newer one, by its header alone: it stays untouched.
+
+    Raises NotAStoreError, StoreVersionError, StoreError. An empty file is a store about to be made.
+    """
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+    except IsADirectoryError:
+        raise NotAStoreError(f"{str(path)!r} is a folder; give the file of a store with --store") from None
+    except OSError as error:
+        raise StoreError(f"cannot read the store {str(path)!r} ({error.strerror}); check its path") from error
+    if not header:
+        return
+    identity = int.from_bytes(header[_APPLICATION_ID], "big")
+    if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC) or identity != APPLICATION_ID:
+        raise NotAStoreError(f"{str(path)!r} is no store of this program; give another file with --store")
+    check_version(int.from_bytes(header[_USER_VERSION], "big"), path)
+
+
+def check_version(version: int, path: Path) -> None:
+    """Raise StoreVersionError for a version that this program does not know yet."""
+    if version > SCHEMA_VERSION:
+        raise StoreVersionError(
+            f"the store {str(path)!r} has version {version}, written by a newer version of the program; "
+            f"this one reads up to {SCHEMA_VERSION}: update it"
+        )
+
+
+def ways_to_open(path: Path) -> tuple[Access, ...]:
+    """Return how a file may be opened, the best way first.
+
+    A store that cannot be written is opened for reading. SQLite then needs its side files; where it
+    cannot make them either, the file may be read as unchanging, but only if no log stands beside it that
+    holds commits which the file itself lacks.
+    """
+    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
+        return ("rw",)
+    log = path.with_name(f"{path.name}-wal")
+    try:
+        log_is_empty = log.stat().st_size == 0
+    except FileNotFoundError:
+        log_is_empty = True
+    return ("ro", "immutable") if log_is_empty else ("ro",)
+
+
+def network_file_system(path: Path, *, mounts: Path = MOUNTS) -> str | None:
+    """Return the type of the network file system that holds a path, or None (also where nobody can say)."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return None
+    place = path.resolve()
+    found: tuple[int, str] = (-1, "")
+    for line in lines:
+        fields = line.split(" ")
+        if len(fields) < 3:
+            continue
+        point = Path(_mount_point(fields[1]))
+        # The later of two mounts on one point hides the earlier.
+        if place.is_relative_to(point) and len(point.parts) >= found[0]:
+            found = (len(point.parts), fields[2])
+    return found[1] if found[1] in NETWORK_FILE_SYSTEMS else None
+
+
+def _mount_point(field: str) -> str:
+    for escape, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+        field = field.replace(escape, character)
+    return field

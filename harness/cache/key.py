@@ -1,0 +1,100 @@
+"""The identity of a request: equal keys may share an exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlsplit
+
+from harness.canonical import canonical_json, sha256_hex
+from harness.media import RECIPE_VERSIONS
+from harness.messages import MediaSlot, WireRequest, WireValue
+from harness.settings import Provider
+
+KEY_VERSION: Final = 1
+"""Raised when the same request gets another key: every stored answer would then be asked anew."""
+
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+
+
+def request_key(
+    *,
+    adapter: str,
+    wire_revision: int,
+    endpoint: str,
+    model: str,
+    wire: WireRequest,
+    attempt: int,
+    repeat: int,
+    provider_headers: Mapping[str, str] | None = None,
+    recipe_versions: Mapping[str, int] = RECIPE_VERSIONS,
+) -> str:
+    """Return the key of a request: 64 hexadecimal digits.
+
+    Everything that changes the answer enters it. `wire.path` and `wire.transport*` do not: the path says
+    no more than adapter, endpoint and model, and may say whether the answer is streamed.
+    `provider_headers` are those of the configuration, where `wire.headers` does not hold them already.
+    Raises ValueError for a medium with a recipe that nobody knows.
+    """
+    headers = _lower_case(provider_headers or {}) | _lower_case(wire.headers)
+    document = {
+        "key_version": KEY_VERSION,
+        "adapter": adapter,
+        "wire_revision": wire_revision,
+        "endpoint": endpoint,
+        "model": model,
+        "headers": headers,
+        "body": _by_reference(wire.body, recipe_versions),
+        "attempt": attempt,
+        "repeat": repeat,
+    }
+    return sha256_hex(canonical_json(document))
+
+
+def wire_document(wire: WireRequest, *, recipe_versions: Mapping[str, int] = RECIPE_VERSIONS) -> bytes:
+    """Return the body as it is stored with an exchange: canonical JSON, media by digest."""
+    return canonical_json(_by_reference(wire.body, recipe_versions))
+
+
+def endpoint_identity(provider: Provider) -> str:
+    """Return what an endpoint is called in keys: its given name, else its address in one spelling.
+
+    Scheme and host in lower case; without default port, closing slash, credentials, query and fragment.
+    """
+    if provider.endpoint:
+        return provider.endpoint
+    return normalised_url(provider.base_url)
+
+
+def normalised_url(url: str) -> str:
+    """Return an address in the one spelling that `endpoint_identity` describes."""
+    parts = urlsplit(url.strip())
+    scheme = parts.scheme.lower()
+    host = (parts.hostname or "").lower()
+    if ":" in host:
+        host = f"[{host}]"
+    port = "" if parts.port in {None, _DEFAULT_PORTS.get(scheme)} else f":{parts.port}"
+    path = parts.path.rstrip("/")
+    return f"{scheme}://{host}{port}{path}" if scheme else f"{host}{path}"
+
+
+def _lower_case(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}
+
+
+def _by_reference(value: WireValue, versions: Mapping[str, int]) -> object:
+    match value:
+        case MediaSlot():
+            return _medium(value, versions)
+        case Mapping():
+            return {name: _by_reference(item, versions) for name, item in value.items()}
+        case list() | tuple():
+            return [_by_reference(item, versions) for item in value]
+        case _:
+            return value
+
+
+def _medium(slot: MediaSlot, versions: Mapping[str, int]) -> object:
+    if slot.recipe not in versions:
+        raise ValueError(f"unknown recipe {slot.recipe!r}; known: {', '.join(sorted(versions))}")
+    return {"$media": [slot.media.sha256, slot.recipe, versions[slot.recipe]], "prefix": slot.prefix}

@@ -1,0 +1,43 @@
+"""What every part of the store is built on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeAlias, TypeVar
+
+from harness.cache.database import Database
+from harness.cache.writer import Writer
+
+Clock: TypeAlias = Callable[[], int]
+"""Integer microseconds since 1970 UTC."""
+
+CHUNK: Final = 500
+"""Most values in one IN list: far below what any database takes."""
+
+Item = TypeVar("Item")
+
+
+def now_us() -> int:
+    """Return the time as integer microseconds since 1970 UTC."""
+    return time.time_ns() // 1000
+
+
+class StorePart:
+    """A group of the store's methods; `Store` is made of all of them."""
+
+    def __init__(self, database: Database, *, clock: Clock = now_us) -> None:
+        self._database = database
+        self._writer = Writer(database)
+        self._clock = clock
+
+    @property
+    def read_only(self) -> bool:
+        """True where the store could be opened for reading only: every write raises StoreError."""
+        return self._database.access != "rw"
+
+
+def chunks(items: Sequence[Item], size: int = CHUNK) -> Iterator[Sequence[Item]]:
+    """Yield slices of at most `size` items."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

@@ -1,0 +1,163 @@
+"""Units: how each ended in a run, and the exchanges it is linked to."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Select, func, select, tuple_
+
+from harness.cache.database import Transaction
+from harness.cache.exchanges import ExchangeStore
+from harness.cache.parts import chunks
+from harness.cache.rows import Link, LinkedUnit, UnitId, UnitState
+from harness.cache.tables import EXCHANGE, UNIT, UNIT_EXCHANGE, UNIT_KEY, AnyRow
+from harness.cache.unit_rows import STATE_COLUMNS, link_rows, read_state, state_row, unit_key
+
+PAGE: Final = 5_000
+"""Units read at a time where only their state is wanted."""
+
+_ORDER = UNIT_KEY[1:]
+
+
+@dataclass(frozen=True, slots=True)
+class _Finished:
+    run_id: int
+    state: UnitState
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Again:
+    run_id: int
+    units: tuple[UnitId, ...]
+    last_exchange_id: int | None
+
+
+class UnitStore(ExchangeStore):
+    """The units of all runs."""
+
+    async def finish_unit(self, run_id: int, state: UnitState, links: Sequence[Link]) -> None:
+        """Commit how a unit ended, with its links in order.
+
+        Links that exist get their new `used`; links of earlier rounds that are not given stay as they are.
+        """
+        await self._writer.submit(_finish_all, _Finished(run_id, state, tuple(links)))
+
+    async def unit_states(self, run_id: int) -> dict[UnitId, UnitState]:
+        """Return the state of every unit that was begun in a run.
+
+        Outcome None: marked to be asked again, or begun and killed before it ended.
+        """
+        return {
+            state.unit: state async for states in self.unit_state_pages(run_id) for state in states
+        }
+
+    async def unit_state_pages(self, run_id: int, *, page: int = PAGE) -> AsyncIterator[list[UnitState]]:
+        """Yield the same states in order of model, condition, case and repeat, some at a time."""
+        after: AnyRow | None = None
+        while True:
+            rows = await self._state_rows(run_id, after, page)
+            if rows:
+                yield [read_state(row) for row in rows]
+            if len(rows) < page:
+                return
+            after = rows[-1]
+
+    async def mark_again(
+        self, run_id: int, units: Iterable[UnitId], *, last_exchange_id: int | None = None
+    ) -> int:
+        """Mark units to be asked once more, all in one commit.
+
+        Returns the id up to which their exchanges count as an earlier round: that of the newest exchange
+        in the store, or `last_exchange_id`.
+        """
+        return await self._writer.submit(_mark_all, _Again(run_id, tuple(units), last_exchange_id))
+
+    async def linked_units(self, run_id: int, *, batch: int = 500) -> AsyncIterator[LinkedUnit]:
+        """Yield every unit that was begun in a run, with all its exchanges in order.
+
+        Ordered by model, condition, case, repeat; exchanges are read `batch` units at a time, so memory does
+        not grow with the run.
+        """
+        after: AnyRow | None = None
+        while True:
+            rows = await self._state_rows(run_id, after, batch)
+            for unit in await self._with_exchanges(run_id, rows):
+                yield unit
+            if len(rows) < batch:
+                return
+            after = rows[-1]
+
+    async def _state_rows(self, run_id: int, after: AnyRow | None, limit: int) -> Sequence[AnyRow]:
+        async with self._database.reading() as connection:
+            return (await connection.execute(_page(run_id, after, limit))).all()
+
+    async def _with_exchanges(self, run_id: int, rows: Sequence[AnyRow]) -> list[LinkedUnit]:
+        if not rows:
+            return []
+        links: dict[UnitId, list[Link]] = {}
+        async with self._database.reading() as connection:
+            for row in await connection.execute(_links_between(run_id, rows[0], rows[-1])):
+                link = Link(row.exchange_id, row.purpose, row.attempt, row.used)
+                links.setdefault(UnitId(row.model, row.condition, row.case_id, row.repeat), []).append(link)
+        ids = {link.exchange_id for of_unit in links.values() for link in of_unit}
+        exchanges = await self.exchanges(ids)
+        return [
+            LinkedUnit(
+                state, tuple((link, exchanges[link.exchange_id]) for link in links.get(state.unit, ()))
+            )
+            for state in map(read_state, rows)
+        ]
+
+
+def _page(run_id: int, after: AnyRow | None, limit: int) -> Select[*tuple[Any, ...]]:
+    order = [UNIT.c[name] for name in _ORDER]
+    statement = select(*STATE_COLUMNS).where(UNIT.c.run_id == run_id).order_by(*order).limit(limit)
+    return statement if after is None else statement.where(tuple_(*order) > _place(after))
+
+
+def _links_between(run_id: int, first: AnyRow, last: AnyRow) -> Select[*tuple[Any, ...]]:
+    order = [UNIT_EXCHANGE.c[name] for name in _ORDER]
+    return (
+        select(UNIT_EXCHANGE)
+        .where(UNIT_EXCHANGE.c.run_id == run_id)
+        .where(tuple_(*order) >= _place(first), tuple_(*order) <= _place(last))
+        .order_by(*order, UNIT_EXCHANGE.c.position, UNIT_EXCHANGE.c.exchange_id)
+    )
+
+
+def _place(row: AnyRow) -> tuple[str, str, str, int]:
+    return (row.model, row.condition, row.case_id, row.repeat)
+
+
+async def _finish_all(transaction: Transaction, finished: Sequence[_Finished]) -> list[None]:
+    # The last word on a unit counts.
+    states = {(item.run_id, item.state.unit): state_row(item.run_id, item.state) for item in finished}
+    upsert = transaction.dialect.upsert
+    await transaction.connection.execute(
+        upsert(UNIT, ["outcome", "again_after", "error", "dropped_params"]), list(states.values())
+    )
+    links = [row for item in finished for row in link_rows(item.run_id, item.state.unit, item.links)]
+    if links:
+        statement = upsert(UNIT_EXCHANGE, ["position", "purpose", "attempt", "used"])
+        await transaction.connection.execute(statement, links)
+    return [None] * len(finished)
+
+
+async def _mark_all(transaction: Transaction, wanted: Sequence[_Again]) -> list[int]:
+    newest = select(func.coalesce(func.max(EXCHANGE.c.id), 0))
+    last = int((await transaction.connection.execute(newest)).scalar_one())
+    statement = transaction.dialect.upsert(UNIT, ["outcome", "again_after", "error"])
+    results = []
+    for item in wanted:
+        again_after = last if item.last_exchange_id is None else item.last_exchange_id
+        results.append(again_after)
+        marked = {"outcome": None, "again_after": again_after, "error": None}
+        for part in chunks(item.units, PAGE):
+            rows: list[dict[str, object]] = [{**unit_key(item.run_id, unit), **marked} for unit in part]
+            await transaction.connection.execute(statement, rows)
+    return results
+
+

@@ -1,0 +1,62 @@
+"""The one JSON form that is hashed and stored."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+JSON: TypeAlias = "Mapping[str, JSON] | Sequence[JSON] | str | int | float | bool | None"
+
+
+def canonical_json(value: object) -> bytes:
+    """Return sorted, ASCII, compact JSON in which 1.0 and 1 are the same number.
+
+    Lone surrogates survive as escapes. Raises ValueError on NaN and infinities, TypeError on
+    anything that is not JSON.
+    """
+    return json.dumps(
+        _plain(value), sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False
+    ).encode("ascii")
+
+
+def sha256_hex(data: bytes) -> str:
+    """Return the SHA-256 of bytes as 64 hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def digest(value: object) -> str:
+    """Return the SHA-256 of a value's canonical JSON."""
+    return sha256_hex(canonical_json(value))
+
+
+def pack(data: bytes) -> bytes:
+    """Compress bytes for the store."""
+    return zlib.compress(data, 6)
+
+
+def unpack(data: bytes) -> bytes:
+    """Undo `pack`."""
+    return zlib.decompress(data)
+
+
+def _plain(value: object) -> object:
+    match value:
+        case bool() | None | str() | int():
+            return value
+        case float():
+            return int(value) if value.is_integer() else value
+        case Mapping():
+            return {_key(key): _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case _:
+            raise TypeError(f"not JSON: {type(value).__name__}")
+
+
+def _key(key: object) -> str:
+    if not isinstance(key, str):
+        raise TypeError(f"object keys must be text, got {key!r}")
+    return key

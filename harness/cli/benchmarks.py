@@ -1,0 +1,75 @@
+"""`harness benchmarks`: what can be asked of models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from harness.benchmarks.base import BENCHMARKS, Benchmark, get_benchmark
+from harness.cli.options import config_option, json_option, print_json
+from harness.cli.tables import terminal_width
+from harness.config import BenchmarkConfig, load_config
+
+
+@click.command("benchmarks", epilog="Example: harness benchmarks triage --json")
+@click.argument("name", required=False)
+@json_option
+@config_option
+def command(name: str | None, as_json: bool, config_path: Path | None) -> None:
+    """List benchmarks with conditions, sample, reformatter and scoring conventions."""
+    config = load_config(config_path)
+    names = [name] if name else sorted(BENCHMARKS)
+    facts = [_facts(get_benchmark(each), config.benchmark(each)) for each in names]
+    if as_json:
+        print_json(facts)
+        return
+    click.echo("\n\n".join(_block(each) for each in facts))
+
+
+def _facts(benchmark: Benchmark, configured: BenchmarkConfig) -> dict[str, object]:
+    return {
+        "name": benchmark.name,
+        "title": benchmark.title,
+        "conditions": list(benchmark.conditions),
+        "main_conditions": list(benchmark.main_conditions),
+        "data": None if configured.data is None else str(configured.data),
+        "sample_cases": _count_lines(benchmark.sample_dir() / "cases.jsonl"),
+        "reformatter": configured.reformatter or benchmark.reformatter,
+        "reformatter_departure": None if configured.reformatter else benchmark.reformatter_departure,
+        "default_params": dict(benchmark.default_params),
+        "scorer": benchmark.scorer,
+        "conventions": {key: list(values) for key, values in benchmark.conventions.items()},
+    }
+
+
+def _count_lines(path: Path) -> int:
+    return sum(1 for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
+
+
+def _block(facts: dict[str, object]) -> str:
+    """Return one benchmark as a heading and labelled lines."""
+    main, conditions, conventions = facts["main_conditions"], facts["conditions"], facts["conventions"]
+    assert isinstance(main, list) and isinstance(conditions, list) and isinstance(conventions, dict)
+    extra = [condition for condition in conditions if condition not in main]
+    also = f"; with --conditions also {', '.join(extra)}" if extra else ""
+    lines = [
+        ("title", str(facts["title"])),
+        ("asked", f"{', '.join(main)}{also}"),
+        ("data", str(facts["data"] or "none configured: the bundled sample is used")),
+        ("sample", f"{facts['sample_cases']} synthetic cases"),
+        ("reformatter", str(facts["reformatter"] or "none")),
+        ("scorer", str(facts["scorer"])),
+    ]
+    if facts["reformatter_departure"]:
+        lines.insert(5, ("departure", str(facts["reformatter_departure"])))
+    for key, (default, *alternatives) in conventions.items():
+        others = f" (or {', '.join(alternatives)})" if alternatives else ""
+        lines.append(("convention", f"{key}: {default}{others}"))
+    return "\n".join([str(facts["name"]), *(_labelled(*line) for line in lines)])
+
+
+def _labelled(label: str, text: str) -> str:
+    return click.wrap_text(
+        text, width=terminal_width(), initial_indent=f"  {label:<12}", subsequent_indent=" " * 14
+    )

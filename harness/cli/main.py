@@ -1,0 +1,170 @@
+"""The `harness` command: sub-commands imported only when used, and the one place where errors end."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from harness import __version__
+from harness.errors import HarnessError
+from harness.nearest import nearest
+
+COMMANDS = {
+    "run": "Ask models a benchmark's questions; run again to resume.",
+    "resume": "Go on with a stored run, by its manifest.",
+    "status": "Show how far runs have come.",
+    "score": "Score a stored run offline and print its table.",
+    "export": "Write a run's records, one line a unit.",
+    "models": "List the models that can be asked.",
+    "benchmarks": "List benchmarks, their conditions and conventions.",
+    "data": "Check case files, or write the bundled sample.",
+    "store": "Find, measure and verify the store.",
+}
+"""Sub-command -> its line in `--help`; each is `harness.cli.NAME:command`."""
+
+COMPLETION_VARIABLE = "_HARNESS_COMPLETE"
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+
+class HarnessGroup(click.Group):
+    """A group that imports a sub-command when it is used, and ends every error in a sentence."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the sub-commands in the order of a first use."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a sub-command; None where there is no such name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"harness.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the sub-command that the arguments name. Raises UsageError with the nearest one."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            raise click.UsageError(f"no such command {name!r}{nearest(name, COMMANDS)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the sub-commands from the table, importing none."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command line and exit with the code that the command or the error asks for."""
+        if not standalone_mode or COMPLETION_VARIABLE in os.environ:
+            return super().main(args, prog_name or "harness", complete_var, standalone_mode, **extra)
+        try:
+            # Click's own `main` would end a broken pipe with 1, which here means that something failed.
+            given = list(sys.argv[1:] if args is None else args)
+            with self.make_context(prog_name or "harness", given, **extra) as context:
+                result = self.invoke(context)
+            sys.stdout.flush()
+        except (Exception, KeyboardInterrupt, BaseExceptionGroup) as error:  # noqa: BLE001 - told and counted
+            sys.exit(end(error))
+        sys.exit(result if isinstance(result, int) and not isinstance(result, bool) else 0)
+
+
+def end(error: BaseException) -> int:
+    """Tell an error on stderr, in one line where it was foreseen, and return the exit code."""
+    error = _cause_of(error)
+    match error:
+        case HarnessError():
+            _tell(f"error: {_one_line(str(error))}")
+            return error.exit_code
+        case click.Abort() | KeyboardInterrupt():
+            return INTERRUPTED
+        case click.exceptions.Exit():
+            return error.exit_code
+        case click.ClickException():
+            error.show()
+            return error.exit_code
+        case OSError(errno=errno.EPIPE):
+            return _end_of_pipe()
+        case _:
+            return _unforeseen(error)
+
+
+def _cause_of(error: BaseException) -> BaseException:
+    """Return the error to tell: of a task group's, the first foreseen one if all of them are foreseen."""
+    leaves = _leaves(error)
+    for leaf in leaves:
+        if isinstance(leaf, KeyboardInterrupt | click.Abort):
+            return leaf
+    for leaf in leaves:
+        if not isinstance(leaf, HarnessError):
+            return leaf
+    return leaves[0]
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        return [leaf for part in error.exceptions for leaf in _leaves(part)]
+    return [error]
+
+
+def _unforeseen(error: BaseException) -> int:
+    if os.environ.get("HARNESS_DEBUG"):
+        import traceback
+
+        _tell("".join(traceback.format_exception(error)).rstrip())
+    else:
+        told = _one_line(str(error))
+        what = f"{type(error).__name__}: {told[:300]}" if told else type(error).__name__
+        _tell(f"error: the program failed ({what}); what was stored is safe; HARNESS_DEBUG=1 shows where")
+    return 1
+
+
+def _end_of_pipe() -> int:
+    """Leave quietly when the reader of our output has gone, e.g. `harness export | head`."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())
+    return BROKEN_PIPE
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _tell(text: str) -> None:
+    for name, value in os.environ.items():
+        if name.endswith("_API_KEY") and len(value) >= 8:
+            text = text.replace(value, f"[{name}]")
+    click.echo(text, err=True)
+
+
+@click.command(
+    "harness",
+    cls=HarnessGroup,
+    epilog="Example: harness run --benchmark triage --models sim/steady,sim/messy",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="harness")
+def cli() -> None:
+    """Ask many multimodal models the same questions, keep every answer, score offline."""
+
+
+def main() -> NoReturn:
+    """Run the command line of this process."""
+    cli()
+    raise AssertionError("unreachable")

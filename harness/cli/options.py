@@ -1,0 +1,47 @@
+"""What sub-commands share: options, printing, and the way to configuration and store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def store_option(function: F) -> F:
+    """Add `--store URL` as `store`."""
+    return click.option(
+        "--store",
+        metavar="URL",
+        help="The store: a file or a URL. Default: HARNESS_STORE, harness.toml, the nearest one.",
+    )(function)
+
+
+def config_option(function: F) -> F:
+    """Add `--config FILE` as `config_path`."""
+    return click.option(
+        "--config",
+        "config_path",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="The configuration. Default: harness.toml here or in a folder above.",
+    )(function)
+
+
+def json_option(function: F) -> F:
+    """Add `--json` as `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print facts as JSON.")(function)
+
+
+def print_json(value: object) -> None:
+    """Print a result as indented JSON, pure ASCII so that any terminal and any text survives."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=True, allow_nan=False))
+
+
+def say(text: str) -> None:
+    """Print what is no result on stderr: progress, warnings, paths."""
+    click.echo(text, err=True)

@@ -1,0 +1,126 @@
+"""How a run is going: bars on a terminal, a line now and then in a pipe, always on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from types import TracebackType
+from typing import Any, Self
+
+from tqdm import tqdm
+
+from harness.budget import Budget
+from harness.cache.rows import UnitId
+from harness.cli.options import say
+from harness.outcomes import USABLE, UnitOutcome
+from harness.pools import Pool, PoolStatus
+
+MAX_BARS = 8
+"""Most models that have a bar of their own."""
+PIPE_EVERY_S = 15.0
+"""Seconds between two lines in a pipe."""
+POLL_S = 0.5
+"""Seconds between two looks at the pools."""
+
+
+class Progress:
+    """Shows units done and what each pool is doing; `unit_done` and `refresh` are called by the session."""
+
+    def __init__(self, open_by_model: Mapping[str, int], *, terminal: bool | None = None) -> None:
+        self._open = {name: count for name, count in open_by_model.items() if count}
+        self._terminal = sys.stderr.isatty() if terminal is None else terminal
+        self._done: Counter[str] = Counter()
+        self._failures: dict[str, Counter[UnitOutcome]] = {name: Counter() for name in self._open}
+        self._bars: dict[str | None, tqdm[Any]] = {}
+        self._began = self._said = time.monotonic()
+        self._told: set[str] = set()
+
+    def __enter__(self) -> Self:
+        if self._terminal:
+            self._bars[None] = _bar("all", sum(self._open.values()), 0)
+            for position, (name, count) in enumerate(list(self._open.items())[:MAX_BARS], start=1):
+                self._bars[name] = _bar(name, count, position)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for bar in self._bars.values():
+            bar.close()
+
+    def unit_done(self, unit: UnitId, outcome: UnitOutcome) -> None:
+        """Count a unit that ended."""
+        self._done[unit.model] += 1
+        if outcome not in USABLE:
+            self._failures[unit.model][outcome] += 1
+        for name in (None, unit.model):
+            if name in self._bars:
+                self._bars[name].update()
+
+    def refresh(self, pools: Mapping[str, Pool], budget: Budget) -> None:
+        """Show what the pools are doing now."""
+        statuses = {name: pools[name].status() for name in self._open}
+        self._tell_closed(statuses)
+        if self._terminal:
+            for name, status in statuses.items():
+                if name in self._bars:
+                    self._bars[name].set_postfix_str(self._state(name, status), refresh=True)
+            self._bars[None].set_postfix_str(f"${budget.spent_usd:.4f}", refresh=True)
+        elif time.monotonic() - self._said >= PIPE_EVERY_S:
+            self._said = time.monotonic()
+            self.say_lines(statuses, budget)
+
+    def say_lines(self, statuses: Mapping[str, PoolStatus], budget: Budget) -> None:
+        """Print the state as lines, for a pipe."""
+        done, total = self._done.total(), sum(self._open.values())
+        rate = done / max(time.monotonic() - self._began, 1e-9)
+        say(f"progress: {done}/{total} units, {rate:.1f}/s, ${budget.spent_usd:.4f}")
+        for name, status in statuses.items():
+            if self._done[name] < self._open[name]:
+                say(f"  {name}: {self._done[name]}/{self._open[name]}, {self._state(name, status)}")
+
+    def _tell_closed(self, statuses: Mapping[str, PoolStatus]) -> None:
+        for name, status in statuses.items():
+            if status.closed and status.closed != "interrupted" and name not in self._told:
+                self._told.add(name)
+                self._write(f"{name}: no more requests in this session: {status.closed}{_until(status)}")
+
+    def _write(self, text: str) -> None:
+        if self._terminal:
+            tqdm.write(text, file=sys.stderr)
+        else:
+            say(text)
+
+    def _state(self, name: str, status: PoolStatus) -> str:
+        parts = [f"{status.in_flight} in flight", f"{status.sends} sends"]
+        if status.held_until_s:
+            parts.append(f"waiting {status.held_until_s:.0f} s ({status.held_why})")
+        parts += [f"{count} x {why}" for why, count in status.backing_off_for.items()]
+        if status.retries:
+            parts.append(f"{status.retries} retries")
+        faults = ", ".join(f"{count} {outcome}" for outcome, count in status.failures.items())
+        parts += [faults] if faults else []
+        ended = ", ".join(f"{count} {outcome}" for outcome, count in self._failures[name].items())
+        return "; ".join([*parts, *([f"units: {ended}"] if ended else [])])
+
+
+def _until(status: PoolStatus) -> str:
+    if status.closed_until_s is None:
+        return ""
+    moment = datetime.now(UTC) + timedelta(seconds=status.closed_until_s)
+    return f"; until {moment:%Y-%m-%d %H:%M} UTC"
+
+
+def _bar(name: str, total: int, position: int) -> tqdm[Any]:
+    return tqdm(
+        total=total,
+        desc=name[:20].ljust(min(20, max(len(name), 12))),
+        position=position,
+        file=sys.stderr,
+        dynamic_ncols=True,
+        leave=position == 0,
+        bar_format="{desc} {n_fmt}/{total_fmt} {rate_fmt} {postfix}",
+    )

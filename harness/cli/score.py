@@ -1,0 +1,95 @@
+"""`harness score`: metrics of a stored run, recomputed offline."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from harness.benchmarks.base import CaseSet, get_benchmark
+from harness.cache.location import display, find_store
+from harness.cache.runs import LATEST
+from harness.cache.store import Store
+from harness.cli.options import config_option, json_option, say, store_option
+from harness.cli.scored import show_score
+from harness.config import load_config
+from harness.errors import ConfigError
+from harness.references import References
+from harness.score import Score, score_run
+
+_LISTED = 20
+
+
+@click.command("score", epilog="Example: harness score latest --convention zero_division=skip-empty --json")
+@click.argument("run", default=LATEST)
+@click.option(
+    "--data",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Case files with corrected references; used for cases whose inputs are unchanged.",
+)
+@click.option(
+    "--convention",
+    "conventions",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="How a metric treats what its paper leaves open; `harness benchmarks` lists them.",
+)
+@json_option
+@store_option
+@config_option
+def command(
+    run: str,
+    data: Path | None,
+    conventions: Sequence[str],
+    as_json: bool,
+    store: str | None,
+    config_path: Path | None,
+) -> None:
+    """Score the stored answers of RUN (a name, a digest prefix or latest): no network, key or media."""
+    url = find_store(store, os.environ, load_config(config_path).store, Path.cwd())
+    say(f"store: {display(url)}")
+    score = asyncio.run(_score(url, run, data, read_conventions(conventions)))
+    tell_references(score.references)
+    show_score(score, as_json=as_json)
+
+
+async def _score(url: str, ref: str, data: Path | None, conventions: dict[str, str]) -> Score:
+    async with await Store.open(url, create=False, warn=say) as store:
+        run = await store.find_run(ref)
+        corrected = None if data is None else _load(run.benchmark, data)
+        return await score_run(store, run, conventions=conventions, corrected=corrected)
+
+
+def _load(benchmark: str, folder: Path) -> CaseSet:
+    return get_benchmark(benchmark).load(folder)
+
+
+def read_conventions(written: Sequence[str]) -> dict[str, str]:
+    """Return NAME=VALUE options as a mapping. Raises ConfigError for one without "=" or given twice."""
+    found: dict[str, str] = {}
+    for text in written:
+        name, equals, value = text.partition("=")
+        if not equals or not name or not value:
+            raise ConfigError(f"--convention {text!r} is not NAME=VALUE; `harness benchmarks` lists them")
+        if found.get(name, value) != value:
+            raise ConfigError(f"--convention {name!r} is given twice with different values")
+        found[name] = value
+    return found
+
+
+def tell_references(references: References) -> None:
+    """Say on stderr which cases were scored against corrected references, and which could not be."""
+    _tell("corrected references are used for", references.corrected)
+    _tell("the run's own references are kept, because the inputs changed, for", references.inputs_changed)
+    _tell("the run's own references are kept, because --data lacks them, for", references.missing)
+    _tell("--data has cases that were never asked:", references.added)
+
+
+def _tell(what: str, cases: Sequence[str]) -> None:
+    if cases:
+        more = f" and {len(cases) - _LISTED} more" if len(cases) > _LISTED else ""
+        say(f"{what} {len(cases)} cases: {', '.join(cases[:_LISTED])}{more}")

@@ -1,0 +1,290 @@
+"""The scores as text for a terminal: two readings, ranked, every number with its n."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Json: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One metric of the table: its path in the scores, its two head lines, and its decimals."""
+
+    path: str
+    head: tuple[str, str]
+    decimals: int = 3
+
+
+COLUMNS: Mapping[str, tuple[Column, ...]] = {
+    "triage": (
+        Column("fine.macro_f1", ("fine", "maF1")),
+        Column("fine.micro_f1", ("fine", "miF1")),
+        Column("fine.macro_recall", ("fine", "rec")),
+        Column("fine.exact_match", ("fine", "EMR")),
+        Column("coarse.macro_f1", ("coarse", "maF1")),
+        Column("over_referral.mean_count", ("over", "/case"), 2),
+        Column("under_referral.mean_count", ("under", "/case"), 2),
+    )
+}
+"""Benchmark -> the metrics shown; any other benchmark shows its first seven."""
+
+_LEGEND: Mapping[str, str] = {
+    "triage": "maF1, miF1: macro- and micro-F1; rec: macro-recall; EMR: exact match ratio; "
+    "over, under: labels added and missed per case"
+}
+_SMALLEST_CELL = 6
+_COVERAGE = 6
+_SMALLEST_NAME = 12
+_MOST_COLUMNS = 7
+_LISTED = 5
+_LONGEST_HEAD = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Where the columns of one table stand."""
+
+    columns: tuple[Column, ...]
+    name: int
+    n: int
+
+    @property
+    def width(self) -> int:
+        return 4 + self.name + self.n + _COVERAGE + sum(map(_cell_width, self.columns))
+
+
+def render(score: Json, *, width: int = 80) -> str:
+    """Return the scores as text of at most `width` columns (at least 60), without a last line feed."""
+    width = max(width, 60)
+    lines = [*_heading(score, width)]
+    for condition in _conditions(score):
+        rows = [row for row in score["rows"] if row["condition"] == condition]
+        layout = _layout(score, rows, width)
+        lines += _reading(layout, condition, rows, "as_answered", width)
+        lines += _reading(layout, condition, rows, "valid_only", width)
+        lines += _outcomes(condition, rows, width)
+        lines += _left_out(score, condition, rows, width)
+        lines += _common(score, condition, width)
+    lines += _notes(score, width)
+    return "\n".join(lines).rstrip()
+
+
+def _heading(score: Json, width: int) -> Iterator[str]:
+    warnings = [
+        text
+        for flag, text in (("synthetic", "SYNTHETIC DATA"), ("simulated", "SIMULATED MODELS"))
+        if score[flag]
+    ]
+    run = score["run"]
+    yield from _wrap(f"{score['benchmark']}  run {run['name']} ({run['digest'][:12]})", width)
+    if warnings:
+        yield from _wrap(f"*** {' - '.join(warnings)}: no evidence about real models ***", width)
+
+
+def _conditions(score: Json) -> Sequence[str]:
+    return list(dict.fromkeys(row["condition"] for row in score["rows"]))
+
+
+def _reading(
+    layout: _Layout, condition: str, rows: Sequence[Json], reading: str, width: int
+) -> Iterator[str]:
+    title = {
+        "as_answered": "as answered (an unusable answer counts as the worst value)",
+        "valid_only": "valid answers only",
+    }[reading]
+    models = [row for row in rows if row["kind"] == "model"]
+    models.sort(key=lambda row: _order(row, layout.columns))
+    others = [row for row in rows if row["kind"] != "model"] if reading == "as_answered" else []
+    yield ""
+    yield from _wrap(f"{condition}: {title}", width)
+    yield from _head(layout)
+    yield "-" * layout.width
+    for row in models:
+        yield from _row(row, reading, layout)
+    if others:
+        yield "-" * layout.width
+    for row in others:
+        yield from _row(row, reading, layout)
+    yield from _differing_n([*models, *others], reading, layout.columns, width)
+
+
+def _head(layout: _Layout) -> Iterator[str]:
+    upper, lower = (
+        "".join(f"{column.head[line]:>{_cell_width(column)}}" for column in layout.columns) for line in (0, 1)
+    )
+    yield f"{'':{layout.width - len(upper)}}{upper}"
+    yield f"{'#':>3} {'model':<{layout.name}}{'n':>{layout.n}}{'cov%':>{_COVERAGE}}{lower}"
+
+
+def _row(row: Json, reading: str, layout: _Layout) -> Iterator[str]:
+    rank, name = _rank(row, reading), _name(row)
+    if len(name) > layout.name:
+        yield f"{rank:>3} {name}"
+        rank, name = "", ""
+    metrics = row[reading]
+    cells = "".join(
+        f"{_number(metrics.get(column.path), column):>{_cell_width(column)}}" for column in layout.columns
+    )
+    coverage = "-" if row["coverage"] is None else _percent(row["coverage"])
+    n = _n(row, reading, layout.columns)
+    yield f"{rank:>3} {name:<{layout.name}}{n:>{layout.n}}{coverage:>{_COVERAGE}}{cells}"
+    if row["incomplete"] and reading == "as_answered":
+        yield f"    incomplete: resume to complete: {_count(row['to_complete'], 'unit')}"
+
+
+def _rank(row: Json, reading: str) -> str:
+    if reading != "as_answered" or row["kind"] != "model":
+        return ""
+    return "-" if row["rank"] is None else str(row["rank"])
+
+
+def _name(row: Json) -> str:
+    name = _printable(row["model"])
+    return name if row["kind"] == "model" else f"{name} ({row['kind']})"
+
+
+def _n(row: Json, reading: str, columns: Sequence[Column]) -> int:
+    metric = row[reading].get(columns[0].path) if columns else None
+    return int(row["n_cases"] if metric is None else metric["n"])
+
+
+def _differing_n(
+    rows: Sequence[Json], reading: str, columns: Sequence[Column], width: int
+) -> Iterator[str]:
+    for row in rows:
+        n = _n(row, reading, columns)
+        other = {
+            "".join(column.head): metric["n"]
+            for column in columns
+            if (metric := row[reading].get(column.path)) is not None and metric["n"] != n
+        }
+        if other:
+            listed = ", ".join(f"{head} n={count}" for head, count in other.items())
+            yield from _wrap(f"  {row['model']}: {listed}", width, indent="    ")
+
+
+def _outcomes(condition: str, rows: Sequence[Json], width: int) -> Iterator[str]:
+    models = [row for row in rows if row["kind"] == "model"]
+    if not models:
+        return
+    yield ""
+    yield from _wrap(f"{condition}: outcomes of units", width)
+    for row in models:
+        counts = ", ".join(f"{outcome} {count}" for outcome, count in row["outcomes"].items())
+        yield from _wrap(f"  {row['model']}: {counts} (of {row['n_units']})", width, indent="    ")
+
+
+def _left_out(score: Json, condition: str, rows: Sequence[Json], width: int) -> Iterator[str]:
+    errors = score["case_errors"].get(condition, [])
+    if errors:
+        yield from _wrap(f"  left out for all models (case_error): {_some(errors)}", width, indent="    ")
+    for row in rows:
+        if row["not_applicable"]:
+            listed = _some(row["not_applicable"])
+            yield from _wrap(f"  {row['model']}: not applicable: {listed}", width, indent="    ")
+        if row["not_rated"]:
+            yield from _wrap(f"  {row['model']}: not rated: {_some(row['not_rated'])}", width, indent="    ")
+
+
+def _common(score: Json, condition: str, width: int) -> Iterator[str]:
+    common = score["common_cases"].get(condition)
+    if common is None:
+        return
+    yield ""
+    yield from _wrap(f"{condition}: {common['metric']} on the {common['n_cases']} common cases", width)
+    for row in sorted(common["rows"], key=lambda row: (row["rank"] is None, row["rank"] or 0, row["model"])):
+        value = "-" if row["value"] is None else f"{row['value']:.3f}"
+        rank = "-" if row["rank"] is None else row["rank"]
+        yield from _wrap(f"{rank:>3} {row['model']}  {value}  (n={row['n']})", width, indent="    ")
+
+
+def _notes(score: Json, width: int) -> Iterator[str]:
+    yield ""
+    if score["benchmark"] in _LEGEND:
+        yield from _wrap(_LEGEND[score["benchmark"]], width)
+    meaning = "n: units scored; cov%: units with a usable answer; only complete models have ranks"
+    yield from _wrap(meaning, width)
+    repeats, gaps = score["repeats"], len(score["gaps"])
+    if repeats > 1:
+        yield from _wrap(f"numbers are means of {repeats} repeats; their SD is in the JSON", width)
+    if gaps:
+        yield from _wrap(f"{_count(gaps, 'gap')}: asks that this parser needs, and nobody made", width)
+    changed, corrected = score["changed_since_run"]["units"], len(score["references"]["corrected"])
+    if changed:
+        steps = ", ".join(f"{step}: {count}" for step, count in score["changed_since_run"]["steps"].items())
+        yield from _wrap(f"read differently than in the run: {_count(changed, 'unit')} ({steps})", width)
+    if corrected:
+        yield from _wrap(f"references of {_count(corrected, 'case')} were corrected", width)
+
+
+def _layout(score: Json, rows: Sequence[Json], width: int) -> _Layout:
+    known = COLUMNS.get(score["benchmark"])
+    if known is None:
+        paths = dict.fromkeys(path for row in rows for path in row["as_answered"])
+        known = tuple(Column(path, _split_head(path)) for path in paths)[:_MOST_COLUMNS]
+    numbers = [_n(row, reading, known) for row in rows for reading in ("as_answered", "valid_only")]
+    n = max(len(str(number)) for number in [0, *numbers]) + 1
+    columns = list(known)
+    while len(columns) > 1 and _room(columns, n, width) < _SMALLEST_NAME:
+        columns.pop()
+    longest = max(len(_name(row)) for row in rows) + 1
+    return _Layout(tuple(columns), max(_SMALLEST_NAME, min(longest, _room(columns, n, width))), n)
+
+
+def _room(columns: Sequence[Column], n: int, width: int) -> int:
+    """Return what is left for names."""
+    return width - 4 - n - _COVERAGE - sum(map(_cell_width, columns))
+
+
+def _cell_width(column: Column) -> int:
+    return max(_SMALLEST_CELL, *(len(line) + 1 for line in column.head))
+
+
+def _split_head(path: str) -> tuple[str, str]:
+    head, _, tail = path.rpartition(".")
+    return head[-_LONGEST_HEAD:], tail[:_LONGEST_HEAD]
+
+
+def _order(row: Json, columns: Sequence[Column]) -> tuple[bool, float, str]:
+    """Ranked models by rank, then the others by value: the same order in both readings."""
+    if row["rank"] is not None:
+        return False, row["rank"], row["model"]
+    metric = row["as_answered"].get(columns[0].path) if columns else None
+    value = None if metric is None else metric["value"]
+    return True, -(value or 0.0), row["model"]
+
+
+def _number(metric: Json | None, column: Column) -> str:
+    if metric is None or metric["value"] is None:
+        return "-"
+    return f"{metric['value']:.{column.decimals}f}"
+
+
+def _percent(share: float) -> str:
+    # 99.96 % is not "100.0": complete coverage must mean complete.
+    percent = int(share * 1000) / 10
+    return "100" if share == 1 else f"{percent:.1f}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _some(ids: Iterable[Any]) -> str:
+    names = [one["case_id"] if isinstance(one, Mapping) else one for one in ids]
+    shown = ", ".join(names[:_LISTED])
+    more = len(names) - _LISTED
+    return f"{len(names)}: {shown}{f' and {more} more' if more > 0 else ''}"
+
+
+def _wrap(text: str, width: int, indent: str = "  ") -> list[str]:
+    return textwrap.wrap(_printable(text), width, subsequent_indent=indent)
+
+
+def _printable(text: str) -> str:
+    # Ids and names are other people's text: no escape sequence of theirs may reach the terminal.
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)

@@ -1,0 +1,93 @@
+"""`harness store`: where the store is, what it holds, and whether it is sound."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from harness.cache.location import display, find_store
+from harness.cache.store import Store
+from harness.canonical import JSON
+from harness.cli.options import config_option, json_option, print_json, say, store_option
+from harness.cli.tables import Column, render_table
+from harness.config import load_config
+
+
+@click.group("store", epilog="Example: harness store verify")
+def command() -> None:
+    """Find, measure and verify the store that holds every raw exchange."""
+
+
+@command.command("path", epilog="Example: harness store path")
+@store_option
+@config_option
+def path(store: str | None, config_path: Path | None) -> None:
+    """Print which store is used from here, without opening or creating it."""
+    click.echo(display(_url(store, config_path)))
+
+
+@command.command("stats", epilog="Example: harness store stats --json")
+@json_option
+@store_option
+@config_option
+def stats(as_json: bool, store: str | None, config_path: Path | None) -> None:
+    """Count what the store holds."""
+    url = _url(store, config_path)
+    say(f"store: {display(url)}")
+    facts = asyncio.run(_stats(url))
+    if as_json:
+        print_json(facts)
+        return
+    click.echo(render_table((Column("what"), Column("how much", right=True)), list(_rows(facts))))
+
+
+@command.command("verify", epilog="Example: harness store verify")
+@json_option
+@store_option
+@config_option
+def verify(as_json: bool, store: str | None, config_path: Path | None) -> int:
+    """Check the store's soundness: digests, links, the database itself; exit 1 when anything is wrong."""
+    url = _url(store, config_path)
+    say(f"store: {display(url)}")
+    problems = asyncio.run(_verify(url))
+    if as_json:
+        print_json({"problems": problems})
+    else:
+        click.echo("\n".join(problems) or "sound: nothing is wrong")
+    return 1 if problems else 0
+
+
+def _url(store: str | None, config_path: Path | None) -> str:
+    return find_store(store, os.environ, load_config(config_path).store, Path.cwd())
+
+
+async def _stats(url: str) -> dict[str, JSON]:
+    async with await Store.open(url, create=False, warn=say) as store:
+        return await store.stats()
+
+
+async def _verify(url: str) -> list[str]:
+    async with await Store.open(url, create=False, warn=say) as store:
+        return await store.verify()
+
+
+def _rows(facts: Mapping[str, JSON]) -> Iterator[tuple[str, object]]:
+    """Return facts for people: times as dates, groups of counts one a line."""
+    for name, value in facts.items():
+        if isinstance(value, Mapping):
+            yield from ((f"{name.replace('_', ' ')}: {key}", count) for key, count in sorted(value.items()))
+        elif name.endswith("_at_us"):
+            yield name.removesuffix("_at_us").replace("_", " "), _date(value)
+        else:
+            yield name.replace("_", " "), ("yes" if value else "no") if isinstance(value, bool) else value
+
+
+def _date(time_us: JSON) -> str | None:
+    if not isinstance(time_us, int):
+        return None
+    return f"{datetime.fromtimestamp(time_us // 1_000_000, UTC):%Y-%m-%d %H:%M:%S} UTC"

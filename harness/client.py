@@ -1,0 +1,225 @@
+"""`ask`: the one public coroutine that gets a request answered, and the only door to the network.
+
+Served from the store where the same request was answered before; else claimed, so that no other asker in
+any process sends it too; else sent, again after transport faults, with every exchange committed before
+anyone acts on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from harness.attempts import Asked
+from harness.budget import Budget
+from harness.cache.key import endpoint_identity, request_key
+from harness.cache.rows import Exchange, UnitId
+from harness.cache.store import Store
+from harness.canary import MAX_ALIKE, Canary
+from harness.errors import BudgetReachedError, MediaError, PoolClosedError, UnsupportedInputError
+from harness.estimates import input_tokens, pacing_input_tokens, pacing_output_tokens
+from harness.flights import Flights
+from harness.lookups import Lookups
+from harness.messages import Fault, Reply, Request, WireRequest
+from harness.pools import Pool
+from harness.providers.base import get_adapter
+from harness.providers.reading import read_exchange
+from harness.retry import AskBudget, Stop, unit_outcome_of
+from harness.sending import Sender, SentExchange
+from harness.settings import Model
+
+Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+
+CLAIM_POLL_S = 0.5
+"""How often a request that another process is asking is looked up."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request to a model on behalf of a unit; stored exchanges with ids up to `after` do not serve it."""
+
+    request: Request
+    model: Model
+    unit: tuple[int, UnitId]
+    after: int = 0
+
+
+@dataclass(slots=True)
+class ClientCounts:
+    """What a client did: sends that went out, asks served from the store."""
+
+    sends: int = 0
+    served: int = 0
+    causes: dict[str, int] = field(default_factory=dict)
+    """Why requests were sent again: outcome -> how often."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Flight:
+    """One ask on its way: everything that stays the same over its sends."""
+
+    ask: Ask
+    wire: WireRequest
+    key: str
+    endpoint: str
+    pool: Pool
+
+
+class Client:
+    """Asks requests for one session, on one event loop."""
+
+    def __init__(
+        self,
+        store: Store,
+        sender: Sender,
+        pools: Mapping[str, Pool],
+        *,
+        session: int,
+        budget: Budget,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self._store = store
+        self._sender = sender
+        self._pools = pools
+        self._session = session
+        self._budget = budget
+        self._sleep = sleep
+        self._lookups = Lookups(store.served)
+        self._flights = Flights()
+        self._canaries: dict[str, Canary] = {}
+        self.counts = ClientCounts()
+
+    async def ask(self, ask: Ask) -> Asked:
+        """Return what answers a request, or why nothing did.
+
+        Raises UnsupportedInputError for what the model cannot take, MediaError for a medium that cannot be
+        read, StoreError where the store fails. A closed pool is no error: `Asked.not_attempted` says so.
+        """
+        flight = self._prepare(ask)
+        async with self._flights.alone(flight.key):
+            found = await self._served(flight)
+            if found is not None:
+                return self._serve(flight, found)
+            try:
+                found = await self._claim(flight)
+            except PoolClosedError as error:
+                return Asked(not_attempted=str(error))
+            if found is not None:
+                return self._serve(flight, found)
+            released = False
+            try:
+                asked, released = await self._send_until_answered(flight)
+                return asked
+            finally:
+                if not released:
+                    await self._store.release(flight.key)
+
+    def _prepare(self, ask: Ask) -> _Flight:
+        model, request = ask.model, ask.request
+        adapter = get_adapter(model.provider.adapter)
+        wire = adapter.build(request, model)
+        endpoint = endpoint_identity(model.provider)
+        key = request_key(
+            adapter=adapter.kind,
+            wire_revision=adapter.wire_revision,
+            endpoint=endpoint,
+            model=model.model,
+            provider_headers=model.provider.headers,
+            wire=wire,
+            attempt=request.attempt,
+            repeat=request.repeat,
+        )
+        return _Flight(ask, wire, key, endpoint, self._pools[model.name])
+
+    async def _served(self, flight: _Flight) -> Exchange | None:
+        found = await self._lookups.served(flight.key)
+        return found if found is not None and found.id > flight.ask.after else None
+
+    async def _claim(self, flight: _Flight) -> Exchange | None:
+        """Claim the key; return the answer where another process gave it meanwhile.
+
+        Raises PoolClosedError when the pool closes while another process holds the claim.
+        """
+        while True:
+            if await self._store.claim(flight.key, unless_served_after=flight.ask.after):
+                return None
+            found = await self._served(flight)
+            if found is not None:
+                return found
+            if flight.pool.closed:
+                raise PoolClosedError(flight.pool.status().closed or "closed")
+            await self._sleep(CLAIM_POLL_S)
+
+    def _serve(self, flight: _Flight, exchange: Exchange) -> Asked:
+        self.counts.served += 1
+        meaning = read_exchange(exchange.data, flight.ask.model.provider)
+        if isinstance(meaning, Reply):
+            return Asked(reply=meaning, exchange_id=exchange.id)
+        return Asked(fault=meaning, exchange_id=exchange.id)
+
+    async def _send_until_answered(self, flight: _Flight) -> tuple[Asked, bool]:
+        """Return what came of it, and whether the claim was given back with the last commit."""
+        budget = AskBudget(flight.ask.model.max_sends, flight.pool)
+        canary = self._canaries.setdefault(flight.pool.name, Canary())
+        last: SentExchange | None = None
+        try:
+            async with canary.passage():
+                while True:
+                    last = await self._send_once(flight, budget.ticket)
+                    if isinstance(last.meaning, Reply):
+                        canary.saw(last.meaning, last.status)
+                        return Asked(reply=last.meaning, exchange_id=last.id), True
+                    step = budget.decide(last.meaning)
+                    if isinstance(step, Stop):
+                        if canary.saw(last.meaning, last.status):
+                            _close_after_canary(flight.pool, last.meaning)
+                        return _stopped(last, last.meaning, step), False
+                    self.counts.causes[step.reason] = self.counts.causes.get(step.reason, 0) + 1
+                    await flight.pool.back_off(step.wait_s, step.reason)
+        except (PoolClosedError, BudgetReachedError) as error:
+            last_id = last.id if last else None
+            return Asked(not_attempted=str(error), exchange_id=last_id), False
+
+    async def _send_once(self, flight: _Flight, ticket: int) -> SentExchange:
+        ask, pool, request = flight.ask, flight.pool, flight.ask.request
+        tokens_in = pacing_input_tokens(request)
+        tokens_out = pacing_output_tokens(ask.model, request.params)
+        most = input_tokens(request).high
+        async with (
+            self._budget.reserve(ask.model, most, request.params) as reservation,
+            pool.admit(tokens_in, tokens_out, ticket=ticket) as slot,
+        ):
+            try:
+                exchange, meaning = await self._sender.send(
+                    ask.model, request, flight.wire, key=flight.key, endpoint=flight.endpoint, pool=pool.name
+                )
+            except (MediaError, UnsupportedInputError):
+                slot.unsent()
+                raise
+            self.counts.sends += 1
+            serves = exchange.outcome.serves
+            slot.settle(exchange.usage.input_tokens, exchange.usage.output_tokens)
+            reservation.settle(exchange.usage, billed=serves or exchange.maybe_billed)
+            # Within the slot: a killed process loses no more than what was in flight. The store writes it
+            # even if this ask is cancelled meanwhile: it has been paid for.
+            exchange_id = await self._store.append(
+                exchange, session=self._session, serve=serves, link=ask.unit, release=serves
+            )
+            pool.learn(self._sender.limits(exchange, ask.model))
+            pool.report(meaning, slot)
+        return SentExchange(exchange_id, exchange.raw.status, meaning)
+
+
+def _stopped(last: SentExchange, fault: Fault, step: Stop) -> Asked:
+    if step.outcome is unit_outcome_of(fault):
+        return Asked(fault=fault, exchange_id=last.id)
+    return Asked(not_attempted=f"{step.reason}: {fault.message}", exchange_id=last.id)
+
+
+def _close_after_canary(pool: Pool, fault: Fault) -> None:
+    pool.close(f"its first {MAX_ALIKE} requests were all refused alike: {fault.message}")

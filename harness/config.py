@@ -1,0 +1,191 @@
+"""The user's configuration: `harness.toml` laid over the built-in catalogue, as typed settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.benchmarks.base import BENCHMARKS
+from harness.canonical import JSON
+from harness.catalogue import CATALOGUE_DIR, Entry, named_tables, read_catalogue
+from harness.errors import ConfigError, UnknownNameError
+from harness.nearest import nearest
+from harness.settings import Model, Provider
+from harness.settings_check import build_model, build_provider, check_keys
+from harness.toml_file import Table, merge, read_toml
+
+FILE_NAME = "harness.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkConfig:
+    """What the user says about one benchmark; `data` is absolute."""
+
+    data: Path | None = None
+    reformatter: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All settings of one invocation.
+
+    `path` is the file they were read from; None when there is none. `store` is as written, but a
+    relative SQLite file is made absolute from the file's folder.
+    """
+
+    path: Path | None = None
+    store: str | None = None
+    benchmarks: Mapping[str, BenchmarkConfig] = field(default_factory=dict)
+    known_providers: Mapping[str, Provider] = field(default_factory=dict)
+    known_models: Mapping[str, Model] = field(default_factory=dict)
+    written_params: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict)
+
+    def benchmark(self, name: str) -> BenchmarkConfig:
+        """Return what the user says about a benchmark; nothing said gives the defaults."""
+        return self.benchmarks.get(name, BenchmarkConfig())
+
+    def providers(self) -> tuple[Provider, ...]:
+        """Return all providers, by name."""
+        return tuple(self.known_providers[name] for name in sorted(self.known_providers))
+
+    def models(self) -> tuple[Model, ...]:
+        """Return all named models, by name."""
+        return tuple(self.known_models[name] for name in sorted(self.known_models))
+
+    def provider(self, name: str) -> Provider:
+        """Return a provider. Raises UnknownNameError with the nearest names."""
+        if name not in self.known_providers:
+            known = sorted(self.known_providers)
+            hint = nearest(name, known) or f"; known: {', '.join(known)}"
+            raise UnknownNameError(f"unknown provider {name!r}{hint}")
+        return self.known_providers[name]
+
+    def model(self, name: str) -> Model:
+        """Return a model by its name, or with all defaults by `provider/model-id`.
+
+        A simulated model must be named in a file: there are no weights beyond ours to reach.
+        Raises UnknownNameError with the nearest names.
+        """
+        if name in self.known_models:
+            return self.known_models[name]
+        provider_name, slash, model_id = name.partition("/")
+        provider = self.known_providers.get(provider_name)
+        if provider is not None and model_id and provider.adapter != "simulator":
+            return Model(name=name, provider=provider, model=model_id)
+        known = list(self.known_models)
+        if slash and provider is None:
+            hint = nearest(name, known) or nearest(provider_name, self.known_providers)
+            raise UnknownNameError(f"unknown model {name!r}: no provider {provider_name!r}{hint}")
+        hint = nearest(name, known) or "; 'harness models' lists them, 'provider/model-id' names any other"
+        raise UnknownNameError(f"unknown model {name!r}{hint}")
+
+    def user_params(self, model_name: str) -> Mapping[str, JSON]:
+        """Return the parameters that the user wrote for a model in `harness.toml`.
+
+        They are in `Model.params` already; a caller that puts benchmark defaults on top lays them
+        over once more, and knows by them what the user asked for.
+        """
+        return self.written_params.get(model_name, {})
+
+
+def load_config(
+    path: Path | None = None, cwd: Path | None = None, *, catalogue_dir: Path = CATALOGUE_DIR
+) -> Config:
+    """Return the catalogue overridden by `path`, or by the nearest `harness.toml` upwards from `cwd`.
+
+    Raises ConfigError that names the file and the table or the line.
+    """
+    found = path if path is not None else find_config_file(cwd or Path.cwd())
+    tables = {} if found is None else read_toml(found)
+    file = None if found is None else found.resolve()
+    source = "" if found is None else str(found)
+    check_keys(tables, ("store", "benchmarks", "providers", "models"), source)
+    catalogue = read_catalogue(catalogue_dir)
+    written_models = named_tables(tables, "models", source)
+    providers = _providers(_overlaid(catalogue.providers, named_tables(tables, "providers", source), source))
+    return Config(
+        path=file,
+        store=_store(tables.get("store"), file),
+        benchmarks=_benchmarks(named_tables(tables, "benchmarks", source), source, file),
+        known_providers=providers,
+        known_models=_models(_overlaid(catalogue.models, written_models, source), providers),
+        written_params={name: _params(table) for name, table in written_models.items()},
+    )
+
+
+def find_config_file(cwd: Path) -> Path | None:
+    """Return the nearest `harness.toml` in a folder or above it."""
+    start = cwd.resolve()
+    for folder in (start, *start.parents):
+        if (folder / FILE_NAME).is_file():
+            return folder / FILE_NAME
+    return None
+
+
+def _overlaid(base: Mapping[str, Entry], over: Mapping[str, Table], source: str) -> dict[str, Entry]:
+    merged = dict(base)
+    for name, table in over.items():
+        old = merged[name].table if name in merged else {}
+        merged[name] = Entry(merge(old, table), source)
+    return merged
+
+
+def _providers(entries: Mapping[str, Entry]) -> dict[str, Provider]:
+    return {
+        name: build_provider(name, entry.table, f"{entry.source} [providers.{name}]")
+        for name, entry in entries.items()
+    }
+
+
+def _models(entries: Mapping[str, Entry], providers: Mapping[str, Provider]) -> dict[str, Model]:
+    models = {}
+    for name, entry in entries.items():
+        shown = f'"{name}"' if not name.replace("-", "").replace("_", "").isalnum() else name
+        where = f"{entry.source} [models.{shown}]"
+        provider_name = entry.table.get("provider")
+        if not isinstance(provider_name, str):
+            raise ConfigError(f"{where}: provider is missing; name one of {', '.join(sorted(providers))}")
+        if provider_name not in providers:
+            hint = nearest(provider_name, providers) or f"; known: {', '.join(sorted(providers))}"
+            raise ConfigError(f"{where}: unknown provider {provider_name!r}{hint}")
+        models[name] = build_model(name, entry.table, providers[provider_name], where)
+    return models
+
+
+def _params(table: Table) -> Mapping[str, JSON]:
+    # Checked with the whole model by now, except for tables that hold no params at all.
+    params = table.get("params", {})
+    return dict(params) if isinstance(params, dict) else {}
+
+
+def _benchmarks(tables: Mapping[str, Table], source: str, file: Path | None) -> dict[str, BenchmarkConfig]:
+    check_keys(tables, BENCHMARKS, f"{source} [benchmarks]")
+    configs = {}
+    for name, table in tables.items():
+        where = f"{source} [benchmarks.{name}]"
+        check_keys(table, ("data", "reformatter"), where)
+        data = _text(table.get("data"), f"{where} data")
+        folder = None if data is None or file is None else file.parent / Path(data).expanduser()
+        configs[name] = BenchmarkConfig(folder, _text(table.get("reformatter"), f"{where} reformatter"))
+    return configs
+
+
+def _store(value: object, file: Path | None) -> str | None:
+    """Return the store's address; a path, or an SQLite address with one, is made absolute."""
+    store = _text(value, f"{file} store")
+    if store is None or file is None:
+        return store
+    scheme, separator, rest = store.partition("://")
+    if not separator:
+        return f"sqlite+aiosqlite:///{file.parent / Path(store).expanduser()}"
+    relative = rest.removeprefix("/")
+    if not scheme.startswith("sqlite") or relative.startswith(("/", ":memory:", "file:")) or not relative:
+        return store
+    return f"{scheme}:///{file.parent / Path(relative).expanduser()}"
+
+
+def _text(value: object, where: str) -> str | None:
+    if value is None or (isinstance(value, str) and value.strip()):
+        return value
+    raise ConfigError(f"{where}: must be a text in quotes that is not empty")

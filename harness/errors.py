@@ -1,0 +1,95 @@
+"""Every error that the program raises on purpose.
+
+HarnessError
+├── ConfigError            a setting, option or name the user wrote is wrong            (exit 2)
+│   ├── UnknownNameError   a benchmark, condition, model, run ... that does not exist   (exit 2)
+│   └── MissingKeyError    an API key that is needed is not in the environment          (exit 2)
+├── CaseFileError          a case file cannot be used; names the line                   (exit 2)
+├── StoreError             the store cannot be used                                     (exit 1)
+│   ├── NotAStoreError     the file is no store                                         (exit 2)
+│   ├── StoreVersionError  written by a newer version                                   (exit 2)
+│   └── RunNameTakenError  the name belongs to a different run                          (exit 2)
+├── MediaError             one image or clip cannot be used: becomes `case_error`
+│   └── MediaLimitError    fine, but beyond one model's limits: becomes `not_applicable`
+├── UnsupportedInputError  an adapter cannot express a part: becomes `not_applicable`
+├── BudgetReachedError     `--max-cost` allows no further request                       (exit 4)
+└── PoolClosedError        a pool takes no further requests in this session
+
+Messages say what happened, to which thing, and what to do; lower case, no full stop.
+"""
+
+from __future__ import annotations
+
+
+class HarnessError(Exception):
+    """Base of all errors raised on purpose; `exit_code` is what the command line ends with."""
+
+    exit_code = 1
+
+
+class ConfigError(HarnessError):
+    """A setting, option or name that the user wrote is wrong."""
+
+    exit_code = 2
+
+
+class UnknownNameError(ConfigError):
+    """A name that does not exist; the message lists the known ones or the nearest."""
+
+
+class MissingKeyError(ConfigError):
+    """An API key that is needed is not in the environment."""
+
+
+class CaseFileError(HarnessError):
+    """A case file cannot be used; the message names the file, the line and the mend."""
+
+    exit_code = 2
+
+
+class StoreError(HarnessError):
+    """The store cannot be read or written."""
+
+
+class NotAStoreError(StoreError):
+    """The file at the store's place is no store of ours."""
+
+    exit_code = 2
+
+
+class StoreVersionError(StoreError):
+    """The store was written by a newer version of the program."""
+
+    exit_code = 2
+
+
+class RunNameTakenError(StoreError):
+    """A run name is already held by a run that wants something else."""
+
+    exit_code = 2
+
+
+class MediaError(HarnessError):
+    """A medium cannot be used by any model."""
+
+
+class MediaLimitError(MediaError):
+    """A medium is sound but beyond the limits of one model."""
+
+
+class UnsupportedInputError(HarnessError):
+    """An adapter cannot express a part of a request."""
+
+
+class BudgetReachedError(HarnessError):
+    """The session's `--max-cost` allows no further request."""
+
+    exit_code = 4
+
+
+class PoolClosedError(HarnessError):
+    """A pool takes no further requests in this session; `until` is seconds from now where known."""
+
+    def __init__(self, message: str, *, until_s: float | None = None) -> None:
+        super().__init__(message)
+        self.until_s = until_s

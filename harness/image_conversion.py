@@ -1,0 +1,123 @@
+"""Decoding of still images, and the deterministic conversions of recipes `png` and `jpeg`."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from harness.image_structure import BadImageError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_JPEG_QUALITY: Final = 95
+
+
+def open_header(data: bytes, mime: str) -> Image:
+    """Read an image's header with the one plug-in of its type. Raises BadImageError where it cannot.
+
+    `PIL.Image.open` would try every plug-in, and warn about large images by process-wide state.
+    """
+    from PIL import BmpImagePlugin, GifImagePlugin, JpegImagePlugin, PngImagePlugin, TiffImagePlugin
+    from PIL import WebPImagePlugin as Webp
+
+    readers: dict[str, Callable[[BinaryIO], Image]] = {
+        "image/png": PngImagePlugin.PngImageFile,
+        "image/jpeg": JpegImagePlugin.JpegImageFile,
+        "image/webp": Webp.WebPImageFile,
+        "image/gif": GifImagePlugin.GifImageFile,
+        "image/bmp": BmpImagePlugin.BmpImageFile,
+        "image/tiff": TiffImagePlugin.TiffImageFile,
+    }
+    try:
+        image = readers[mime](io.BytesIO(data))
+    except _decoder_errors() as error:
+        raise BadImageError(f"it cannot be decoded ({str(error) or type(error).__name__})") from error
+    return image
+
+
+def decode(image: Image) -> None:
+    """Decode the pixels of an opened image in place. Raises BadImageError where it cannot, or it moves."""
+    try:
+        frames = getattr(image, "n_frames", 1)
+        if frames == 1:
+            image.load()
+    except _decoder_errors() as error:
+        raise BadImageError(f"it cannot be decoded ({str(error) or type(error).__name__})") from error
+    if frames > 1:
+        raise BadImageError(f"it holds {frames} frames; give one still image")
+
+
+def _decoder_errors() -> tuple[type[Exception], ...]:
+    """Return what Pillow's plug-ins raise on damaged files; SyntaxError is their word for a broken header."""
+    from PIL.Image import DecompressionBombError
+
+    return (
+        OSError, ValueError, SyntaxError, LookupError, TypeError, EOFError, OverflowError,
+        struct.error, zlib.error, DecompressionBombError,
+    )
+
+
+def convert(data: bytes, mime: str, recipe: str) -> bytes:
+    """Return an image as PNG or JPEG bytes. Raises BadImageError where it cannot be decoded.
+
+    The rules are `harness.media.load`'s; a changed rule needs a new version in `RECIPE_VERSIONS`.
+    """
+    from PIL import Image, ImageOps
+
+    with open_header(data, mime) as source:
+        decode(source)
+        upright = ImageOps.exif_transpose(source)
+        image = _eight_bits(upright)
+    if recipe == "jpeg":
+        image = _on_white(image)
+    # A fresh image carries no profile, text or date that would make the bytes depend on metadata.
+    clean = Image.frombytes(image.mode, image.size, image.tobytes())
+    target = io.BytesIO()
+    if recipe == "png":
+        clean.save(target, format="PNG", compress_level=6)
+    else:
+        clean.save(target, format="JPEG", quality=_JPEG_QUALITY, subsampling=0)
+    return target.getvalue()
+
+
+def _eight_bits(image: Image) -> Image:
+    if image.mode in ("L", "LA", "RGB", "RGBA"):
+        return image.convert(f"{image.mode}A") if _has_colour_key(image) else image
+    if image.mode == "1":
+        return image.convert("L")
+    if image.mode in ("P", "PA"):
+        return image.convert("RGBA" if image.has_transparency_data else "RGB")
+    if image.mode in ("CMYK", "YCbCr", "LAB", "HSV", "RGBX"):
+        return image.convert("RGB")
+    if image.mode == "I" or image.mode.startswith("I;16"):
+        return _shifted(image)
+    raise BadImageError(f"its pixels ({image.mode}) have no agreed grey scale; convert it to PNG")
+
+
+def _has_colour_key(image: Image) -> bool:
+    return image.mode in ("L", "RGB") and "transparency" in image.info
+
+
+def _shifted(image: Image) -> Image:
+    import numpy as np
+    from PIL import Image
+
+    samples = np.asarray(image).astype(np.int64)
+    if samples.min() < 0:
+        raise BadImageError("it has negative grey values; convert it to PNG")
+    shift = max(0, int(samples.max()).bit_length() - 8)
+    return Image.fromarray((samples >> shift).astype(np.uint8))
+
+
+def _on_white(image: Image) -> Image:
+    from PIL import Image
+
+    if image.mode not in ("LA", "RGBA"):
+        return image
+    ground = Image.new("RGBA", image.size, "white")
+    flat = Image.alpha_composite(ground, image.convert("RGBA"))
+    return flat.convert("L" if image.mode == "LA" else "RGB")

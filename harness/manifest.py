@@ -1,0 +1,106 @@
+"""What a run wants: the digest of this is the run's identity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from pydantic import JsonValue, TypeAdapter
+
+from harness.canonical import JSON, digest
+from harness.messages import Structured
+
+MANIFEST_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class BlobRef:
+    """A prompt, schema or case snapshot by its versioned id and the digest of its bytes."""
+
+    id: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelWanted:
+    """A model as it enters a run's identity: whatever changes its answers.
+
+    `dropped_params` are benchmark defaults (or, on request, the user's) that the model does not take.
+    `reformatter` names the model that restates its unusable answers; None: nobody does.
+    """
+
+    adapter: str
+    endpoint: str
+    model: str
+    headers: Mapping[str, str]
+    max_tokens_field: str
+    params: Mapping[str, JsonValue]
+    dropped_params: tuple[str, ...] = ()
+    reformatter: str | None = None
+    simulated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionWanted:
+    """The prompt of one condition and the schema its answers must fit (None: free text)."""
+
+    prompt: BlobRef
+    schema: BlobRef | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReformatWanted:
+    """How unusable answers are restated; prompts and schemas by condition.
+
+    `quoting` is the text that marks the answer as quoted data.
+    """
+
+    quoting: BlobRef
+    models: Mapping[str, ModelWanted]
+    conditions: Mapping[str, ConditionWanted]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Everything a run wants. Two runs with equal digests are the same run."""
+
+    benchmark: str
+    cases: BlobRef
+    n_cases: int
+    synthetic: bool
+    conditions: Mapping[str, ConditionWanted]
+    models: Mapping[str, ModelWanted]
+    reformat: ReformatWanted | None
+    attempts: int
+    reask: Literal["same", "feedback"]
+    feedback: BlobRef | None
+    """The text that `reask` "feedback" adds."""
+    structured: Structured
+    repeats: int
+
+    @property
+    def simulated(self) -> bool:
+        """True if any model is a simulated one."""
+        return any(model.simulated for model in self.models.values())
+
+    @property
+    def n_units(self) -> int:
+        """Cases x conditions x models x repeats."""
+        return self.n_cases * len(self.conditions) * len(self.models) * self.repeats
+
+    def to_json(self) -> Mapping[str, JSON]:
+        """Return the manifest as it is stored and hashed."""
+        return {"version": MANIFEST_VERSION, **asdict(self)}
+
+    def digest(self) -> str:
+        """Return the run's identity."""
+        return digest(self.to_json())
+
+
+def read_manifest(data: Mapping[str, JSON]) -> Manifest:
+    """Undo `Manifest.to_json`."""
+    return _READER.validate_python({key: value for key, value in data.items() if key != "version"})
+
+
+_READER = TypeAdapter(Manifest)

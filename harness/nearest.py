@@ -1,0 +1,15 @@
+"""Suggestions for misspelt names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return "; did you mean ...?" with at most three near names, or an empty string."""
+    by_folded = {item.casefold(): item for item in known}
+    near = get_close_matches(name.casefold(), by_folded, n=3, cutoff=0.6)
+    if not near:
+        return ""
+    return f"; did you mean {' or '.join(repr(by_folded[item]) for item in near)}?"

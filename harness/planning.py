@@ -1,0 +1,264 @@
+"""From what the user asked for to everything a run needs, with every name resolved and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.attempts import AttemptPolicy
+from harness.benchmarks.base import Benchmark, Case, CaseSet, Prompt, get_benchmark
+from harness.benchmarks.prompts import load_prompt, read_prompt_file
+from harness.cache.key import endpoint_identity
+from harness.canonical import JSON, canonical_json, sha256_hex
+from harness.config import Config
+from harness.errors import ConfigError, UnknownNameError
+from harness.manifest import BlobRef, ConditionWanted, Manifest, ModelWanted, ReformatWanted
+from harness.messages import Schema
+from harness.nearest import nearest
+from harness.reformatter import FEEDBACK_PROMPT, QUOTING_PROMPT
+from harness.run_options import RunOptions
+from harness.settings import Model
+from harness.snapshot import encode_cases
+from harness.units import ConditionPlan, ModelPlan
+from harness.validation import Validator
+
+SIMULATED_REFORMATTER = "sim/reformatter"
+NO_REFORMATTER = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A run ready to be worked on: its manifest, the blobs that it keeps, and the live settings.
+
+    `notes` are sentences that the user should read before the first request.
+    """
+
+    benchmark: Benchmark
+    manifest: Manifest
+    cases: CaseSet
+    conditions: Mapping[str, ConditionPlan]
+    models: Mapping[str, ModelPlan]
+    blobs: Mapping[str, bytes]
+    notes: tuple[str, ...]
+
+    def all_models(self) -> dict[str, Model]:
+        """Return the models that are asked and their reformatters, by name."""
+        asked = {name: plan.model for name, plan in self.models.items()}
+        restating = {plan.reformatter.name: plan.reformatter for plan in self.models.values() if plan.reformatter}
+        return restating | asked
+
+
+def make_plan(options: RunOptions, config: Config) -> Plan:
+    """Resolve all that a run wants. Raises ConfigError or CaseFileError; asks nobody, writes nothing."""
+    benchmark = get_benchmark(options.benchmark)
+    blobs = _Blobs()
+    models = _models(options, config, benchmark)
+    conditions = _conditions(options, benchmark)
+    cases = _cases(options, config, benchmark)
+    reformat = any(model.reformatter for model in models.values())
+    manifest = Manifest(
+        benchmark=benchmark.name,
+        cases=BlobRef("cases", blobs.put(encode_cases(cases))),
+        n_cases=len(cases.cases),
+        synthetic=cases.synthetic,
+        conditions={name: _wanted(plan.prompt, plan.schema, blobs) for name, plan in conditions.items()},
+        models={name: _model_wanted(plan) for name, plan in models.items()},
+        reformat=_reformat_wanted(models, conditions, blobs) if reformat else None,
+        attempts=options.attempts,
+        reask=options.reask,
+        feedback=blobs.prompt(load_prompt(FEEDBACK_PROMPT)) if options.reask == "feedback" else None,
+        structured=options.structured,
+        repeats=options.repeats,
+    )
+    notes = tuple(_notes(options, benchmark, cases, models))
+    return Plan(benchmark, manifest, cases, conditions, models, blobs.data, notes)
+
+
+class _Blobs:
+    """Prompts, schemas and cases by the digest of their bytes."""
+
+    def __init__(self) -> None:
+        self.data: dict[str, bytes] = {}
+
+    def put(self, data: bytes) -> str:
+        sha256 = sha256_hex(data)
+        self.data[sha256] = data
+        return sha256
+
+    def prompt(self, prompt: Prompt) -> BlobRef:
+        return BlobRef(prompt.id, self.put(prompt.text.encode("utf-8")))
+
+    def schema(self, schema: Schema | None) -> BlobRef | None:
+        return None if schema is None else BlobRef(schema.id, self.put(canonical_json(schema.body)))
+
+
+def _conditions(options: RunOptions, benchmark: Benchmark) -> dict[str, ConditionPlan]:
+    names = options.conditions or benchmark.main_conditions
+    if "all" in names:
+        names = benchmark.conditions
+    for name in names:
+        if name not in benchmark.conditions:
+            known = ", ".join(benchmark.conditions)
+            raise UnknownNameError(f"unknown condition {name!r} of {benchmark.name}; known: {known}, all")
+    # In the benchmark's order, whatever the user's: the same wish is the same run.
+    return {name: _condition(name, options, benchmark) for name in benchmark.conditions if name in names}
+
+
+def _condition(name: str, options: RunOptions, benchmark: Benchmark) -> ConditionPlan:
+    prompt = benchmark.prompt(name) if options.prompt is None else read_prompt_file(Path(options.prompt))
+    benchmark.check_prompt(prompt, name)
+    schema, reformat_schema = benchmark.schema(name), benchmark.reformat_schema(name)
+    policy = AttemptPolicy(
+        validator=None if schema is None else Validator(schema.body),
+        free_text=schema is None,
+        max_attempts=options.attempts,
+        reask=options.reask,
+        aliases=benchmark.aliases,
+        reformat_validator=None if reformat_schema is None else Validator(reformat_schema.body),
+        fill=benchmark.fill,
+    )
+    reformat_prompt = None if schema is None else benchmark.reformat_prompt(name)
+    return ConditionPlan(name, prompt, schema, policy, reformat_prompt, reformat_schema)
+
+
+def _cases(options: RunOptions, config: Config, benchmark: Benchmark) -> CaseSet:
+    folder = Path(options.data) if options.data else config.benchmark(benchmark.name).data
+    loaded = benchmark.load(folder or benchmark.sample_dir())
+    chosen = _chosen(loaded.cases, options)
+    ids = {case.id for case in chosen}
+    raters = {
+        name: {case_id: answer for case_id, answer in answers.items() if case_id in ids}
+        for name, answers in loaded.raters.items()
+    }
+    return CaseSet(chosen, raters, loaded.synthetic, loaded.source)
+
+
+def _chosen(cases: Sequence[Case], options: RunOptions) -> tuple[Case, ...]:
+    if options.cases:
+        known = {case.id for case in cases}
+        for case_id in options.cases:
+            if case_id not in known:
+                raise UnknownNameError(f"unknown case {case_id!r}{nearest(case_id, known)}")
+        wanted = set(options.cases)
+        cases = [case for case in cases if case.id in wanted]
+    chosen = tuple(cases if options.limit is None else cases[: options.limit])
+    if not chosen:
+        raise ConfigError("there are no cases to ask; the case file is empty")
+    return chosen
+
+
+def _models(options: RunOptions, config: Config, benchmark: Benchmark) -> dict[str, ModelPlan]:
+    plans = {}
+    for name in sorted(set(options.models)):
+        model = config.model(name)
+        if model.retired:
+            raise ConfigError(f"model {name!r} is retired: {model.retired}")
+        _check_structured(model, options)
+        params, dropped = _params(model, options, config, benchmark)
+        reformatter = _reformatter(model, options, config, benchmark)
+        plans[name] = ModelPlan(model, params, dropped, reformatter)
+    return plans
+
+
+def _check_structured(model: Model, options: RunOptions) -> None:
+    if options.structured != "off" and options.structured not in model.structured:
+        known = ", ".join(("off", *model.structured))
+        raise ConfigError(
+            f"model {model.name!r} is not known to take --structured {options.structured}; known: {known}; "
+            f"choose one of them, or add it to `structured` of [models.{model.name!r}] in harness.toml"
+        )
+
+
+def _params(
+    model: Model, options: RunOptions, config: Config, benchmark: Benchmark
+) -> tuple[dict[str, JSON], tuple[str, ...]]:
+    """Return the parameters to send and the names of those left out, by the order of precedence."""
+    written: dict[str, JSON] = {**config.user_params(model.name), **options.params}
+    params: dict[str, JSON] = {**model.params, **benchmark.default_params, **written}
+    dropped = sorted(name for name in params if name in model.unsupported_params)
+    refused = [name for name in dropped if name in written]
+    if refused and not options.drop_unsupported:
+        raise ConfigError(
+            f"model {model.name!r} does not take {', '.join(map(repr, refused))}; leave it out, or give "
+            "--drop-unsupported to leave it out for this model and record that"
+        )
+    return {name: value for name, value in sorted(params.items()) if name not in dropped}, tuple(dropped)
+
+
+def _reformatter(model: Model, options: RunOptions, config: Config, benchmark: Benchmark) -> Model | None:
+    name = options.reformatter or config.benchmark(benchmark.name).reformatter
+    if name is None:
+        name = SIMULATED_REFORMATTER if model.simulated else benchmark.reformatter
+    if name is None or name == NO_REFORMATTER:
+        return None
+    reformatter = config.model(name)
+    if reformatter.retired:
+        raise ConfigError(
+            f"the reformatter {name!r} is retired: {reformatter.retired}; give --reformatter MODEL, or "
+            "--reformatter none to count answers that cannot be read as unusable"
+        )
+    return reformatter
+
+
+def _wanted(prompt: Prompt, schema: Schema | None, blobs: _Blobs) -> ConditionWanted:
+    return ConditionWanted(prompt=blobs.prompt(prompt), schema=blobs.schema(schema))
+
+
+def _model_wanted(plan: ModelPlan) -> ModelWanted:
+    reformatter = None if plan.reformatter is None else plan.reformatter.name
+    return _identity(plan.model, plan.params, plan.dropped_params, reformatter)
+
+
+def _identity(
+    model: Model, params: Mapping[str, JSON], dropped: tuple[str, ...], reformatter: str | None
+) -> ModelWanted:
+    return ModelWanted(
+        adapter=model.provider.adapter,
+        endpoint=endpoint_identity(model.provider),
+        model=model.model,
+        headers=model.provider.headers,
+        max_tokens_field=model.provider.max_tokens_field,
+        params=params,  # type: ignore[arg-type] # JSON is what JsonValue is, but read-only
+        dropped_params=dropped,
+        reformatter=reformatter,
+        simulated=model.simulated,
+    )
+
+
+def _reformat_wanted(
+    models: Mapping[str, ModelPlan], conditions: Mapping[str, ConditionPlan], blobs: _Blobs
+) -> ReformatWanted:
+    used = {plan.reformatter.name: plan.reformatter for plan in models.values() if plan.reformatter}
+    return ReformatWanted(
+        quoting=blobs.prompt(load_prompt(QUOTING_PROMPT)),
+        models={name: _identity(model, model.params, (), None) for name, model in sorted(used.items())},
+        conditions={
+            name: _wanted(plan.reformat_prompt, plan.reformat_schema, blobs)
+            for name, plan in conditions.items()
+            if plan.reformat_prompt is not None
+        },
+    )
+
+
+def _notes(
+    options: RunOptions, benchmark: Benchmark, cases: CaseSet, models: Mapping[str, ModelPlan]
+) -> list[str]:
+    notes = []
+    if cases.synthetic:
+        notes.append("the cases are SYNTHETIC: made by a script, of no clinical value")
+    if any(plan.model.simulated for plan in models.values()):
+        notes.append("simulated models answer by rules; their scores say nothing about any real model")
+    broken = [case for case in cases.cases if case.problem is not None]
+    if broken:
+        notes.append(f"{len(broken)} cases cannot be asked and end as case_error; first: {broken[0].problem}")
+    for name, plan in models.items():
+        if plan.dropped_params:
+            notes.append(f"{name} does not take {', '.join(plan.dropped_params)}: left out and recorded")
+    default = any(
+        plan.reformatter is not None and plan.reformatter.name == benchmark.reformatter
+        for plan in models.values()
+    )
+    if default and benchmark.reformatter_departure:
+        notes.append(f"departs from the paper: {benchmark.reformatter_departure}")
+    return notes

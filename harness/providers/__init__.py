@@ -1,0 +1,1 @@
+"""Wire formats: one file each, and `catalogue/`, one file a provider."""

@@ -1,0 +1,187 @@
+"""JSON bodies: what an answer holds, before anyone decides what it means."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from harness.errors import UnsupportedInputError
+from harness.messages import WireValue
+
+Object = Mapping[str, object]
+
+_BLANKS = b" \t\r\n\x00\xef\xbb\xbf"
+_DEPTH = 4
+_MESSAGE_LIMIT = 2000
+"""Messages longer than this echo the request; their tail says nothing about the error."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorBody:
+    """One error in the form that all dialects share.
+
+    `status` is the HTTP status, or the one that the body itself names (0: neither says). `codes` are
+    the body's code, type, status and reasons, lower case. `message` is what a person would read;
+    `hint` adds what lies deeper (an upstream's own words).
+    """
+
+    status: int
+    code: str | None = None
+    codes: frozenset[str] = frozenset()
+    message: str = ""
+    hint: str = ""
+    content: Object = field(default_factory=dict)
+    html: bool = False
+
+    @property
+    def words(self) -> str:
+        """Everything that was said, lower case, for the search of phrases."""
+        return f"{self.message}\n{self.hint}".lower()
+
+
+def parse_json(body: bytes) -> object:
+    """Return the JSON value of a body; leading blanks (keep-alive) and a byte order mark are skipped.
+
+    Lone surrogates and bytes that are no UTF-8 survive as surrogates. Raises ValueError on anything
+    that is not exactly one JSON value.
+    """
+    data = body.lstrip(_BLANKS)
+    try:
+        text = data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "surrogateescape")
+    try:
+        return json.loads(text, strict=False)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def wire_json(value: object) -> WireValue:
+    """Return a copy of a JSON value in the containers that bodies are made of.
+
+    Raises UnsupportedInputError on anything that is not JSON.
+    """
+    match value:
+        case Mapping():
+            return {str(key): wire_json(item) for key, item in value.items()}
+        case list() | tuple():
+            return [wire_json(item) for item in value]
+        case str() | int() | float() | None:
+            return value
+        case _:
+            raise UnsupportedInputError(f"cannot send a value of {type(value).__name__}: it is no JSON")
+
+
+def as_object(value: object) -> Object:
+    """Return the value if it is a JSON object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_text(value: object) -> str:
+    """Return the value if it is text, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def as_count(value: object) -> int | None:
+    """Return the value if it is a whole number of zero or more, else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if value >= 0 and value == value // 1 and value < 1e15 else None
+
+
+def looks_like_html(body: bytes) -> bool:
+    """Return True for a page that a gateway or a login wall put in the provider's place."""
+    start = body.lstrip(_BLANKS)[:200].lower()
+    return start.startswith((b"<!doctype", b"<html", b"<head", b"<?xml", b"<center"))
+
+
+def error_body(status: int, body: bytes) -> ErrorBody:
+    """Return the error that the body of an answer with a failure status holds, whatever its shape."""
+    try:
+        value = parse_json(body)
+    except ValueError:
+        text = body.decode("utf-8", "replace").strip()
+        return ErrorBody(status, message=text[:_MESSAGE_LIMIT], html=looks_like_html(body))
+    return error_in(status, value)
+
+
+def error_in(status: int, value: object) -> ErrorBody:
+    """Return the error of a parsed body: an object, a list of one, text, or an envelope of these."""
+    while isinstance(value, list) and value:
+        value = value[0]
+    if isinstance(value, str):
+        return ErrorBody(status, message=value[:_MESSAGE_LIMIT])
+    envelope = as_object(value)
+    inner = envelope.get("error") or envelope.get("errors") or envelope.get("detail")
+    while isinstance(inner, list) and inner:
+        inner = inner[0]
+    content = as_object(inner) or envelope
+    message = inner if isinstance(inner, str) else _message(content) or _message(envelope)
+    codes = frozenset(_codes(content)) | frozenset(_codes(envelope) if inner is not None else ())
+    return ErrorBody(
+        status=status,
+        code=_first_code(content) or _first_code(envelope),
+        codes=codes,
+        message=message[:_MESSAGE_LIMIT],
+        hint=" ".join(_hints(content))[:_MESSAGE_LIMIT],
+        content=content,
+    )
+
+
+def holds_error(envelope: Object) -> bool:
+    """Return True if the body of an answer with a good status is an error all the same."""
+    if envelope.get("error"):
+        return True
+    if "choices" in envelope or "candidates" in envelope:
+        return False
+    named = any(key in envelope for key in ("detail", "errors", "message"))
+    return named or envelope.get("object") == "error"
+
+
+def _message(content: Object) -> str:
+    for _ in range(_DEPTH):
+        inner: Object = {}
+        for key in ("message", "msg", "error_msg", "error_message", "detail", "title", "error"):
+            value = content.get(key)
+            if isinstance(value, str) and value:
+                return value
+            inner = inner or as_object(value)
+        content = inner
+    return ""
+
+
+def _first_code(content: Object) -> str | None:
+    for key in ("code", "type", "status"):
+        value = content.get(key)
+        if isinstance(value, str | int) and not isinstance(value, bool) and value != "":
+            return str(value)
+    return None
+
+
+def _codes(content: Object) -> Iterator[str]:
+    for key in ("code", "type", "status", "reason"):
+        value = content.get(key)
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            yield str(value).lower()
+    for inner in (content.get("innererror"), content.get("metadata"), *details(content)):
+        for key in ("code", "reason", "error_type"):
+            value = as_object(inner).get(key)
+            if isinstance(value, str):
+                yield value.lower()
+
+
+def _hints(content: Object) -> Iterator[str]:
+    metadata = as_object(content.get("metadata"))
+    for value in (metadata.get("raw"), metadata.get("reasons"), content.get("details"), content.get("param")):
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            yield from (item for item in value if isinstance(item, str))
+
+
+def details(content: Object) -> Iterator[Object]:
+    """Return the objects of a Google error's `details`."""
+    value = content.get("details")
+    if isinstance(value, list):
+        yield from (item for item in value if isinstance(item, dict))

@@ -1,0 +1,156 @@
+"""What an error body means: for every dialect: the provider's own rules first, then the table's.
+
+Decisions worth knowing:
+
+- A request too large for HTTP (413), for the account's tokens per minute, or with more images than the
+  server takes is `unsupported_input`: no wait ever lets it through.
+- A limit per day that names no wait is `quota_exhausted`; one that names a wait is `rate_limited`, and the
+  pool's longest wait decides. Google's limits per day are `quota_exhausted` whatever wait they name.
+- A `max_tokens` above the model's own limit is `bad_request`: the setting is wrong, not the case.
+- 504 and 524 are `unavailable` that may have been billed: the work went on behind the gateway.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from harness.messages import Fault, RawReply, Reply, Usage
+from harness.outcomes import ExchangeOutcome as Outcome
+from harness.providers.bodies import ErrorBody, as_object, as_text, details
+from harness.providers.error_rules import RULES, STATUS_OF_CODE
+from harness.providers.waits import wait_in_details, wait_in_headers, wait_in_message, wait_until_reset
+from harness.settings import ErrorRule, Provider
+
+_MESSAGE_SHOWN = 500
+
+
+def read_fault(raw: RawReply, error: ErrorBody, provider: Provider, now_s: float) -> Fault | Reply:
+    """Return what an answer with a failure status means; a Reply where the provider answered after all.
+
+    `now_s` (Unix time) serves for dates and only where the answer has no date of its own.
+    """
+    vendor = _by_vendor_rules(error, provider, raw.status)
+    own_output = None if vendor else _failed_generation(error)
+    if own_output is not None:
+        answered = Outcome.ANSWERED if own_output.strip() else Outcome.EMPTY
+        return Reply(answered, text=own_output, finish_reason=error.code)
+    outcome = vendor or _known_outcome(error)
+    if outcome.serves:
+        return Reply(outcome, finish_reason=error.code, detail=_shown(error))
+    wait_s = _wait(outcome, raw, error, now_s)
+    if outcome is Outcome.RATE_LIMITED and not vendor and wait_s is None and _is_per_day(error):
+        outcome = Outcome.QUOTA_EXHAUSTED
+    maybe_billed = outcome is Outcome.TIMEOUT or error.status in (504, 524)
+    return Fault(outcome, _shown(error), code=error.code, wait_s=wait_s, maybe_billed=maybe_billed)
+
+
+def read_fault_in_reply(
+    raw: RawReply, error: ErrorBody, provider: Provider, now_s: float, usage: Usage | None = None
+) -> Fault | Reply:
+    """Return what an error object in an answer with a good status means, by the error it names.
+
+    One that nobody has seen before is `unavailable`: the transport is sound, so a further send may help.
+    """
+    fault = read_fault(raw, replace(error, status=inner_status(error)), provider, now_s)
+    if isinstance(fault, Reply):
+        return replace(fault, usage=usage or fault.usage)
+    outcome = Outcome.UNAVAILABLE if fault.outcome is Outcome.UNKNOWN else fault.outcome
+    billed = fault.maybe_billed or bool(usage and usage.output_tokens)
+    return replace(fault, outcome=outcome, usage=usage or Usage(), maybe_billed=billed)
+
+
+def inner_status(error: ErrorBody) -> int:
+    """Return the status that an error body itself names, by number or by word; 0 where it names none."""
+    for code in sorted(error.codes):
+        if code.isascii() and code.isdigit() and len(code) == 3 and 400 <= int(code) < 600:
+            return int(code)
+    return next((STATUS_OF_CODE[code] for code in sorted(error.codes) if code in STATUS_OF_CODE), 0)
+
+
+def _by_vendor_rules(error: ErrorBody, provider: Provider, http_status: int) -> Outcome | None:
+    for name, rules in provider.errors.items():
+        # There is no answer in an error body, whatever a rule says.
+        if name != Outcome.ANSWERED and any(_vendor_rule_matches(rule, error, http_status) for rule in rules):
+            return Outcome(name)
+    return None
+
+
+def _known_outcome(error: ErrorBody) -> Outcome:
+    google = _google_quota(error)
+    if google is not None:
+        return google
+    if error.html and error.status == 403:
+        return Outcome.UNAVAILABLE  # a firewall before the provider, which knows nothing of keys
+    found = next((rule.outcome for rule in RULES if rule.matches(error)), None)
+    return found or (Outcome.UNAVAILABLE if 500 <= error.status < 600 else Outcome.UNKNOWN)
+
+
+def _vendor_rule_matches(rule: ErrorRule, error: ErrorBody, http_status: int) -> bool:
+    """Tell whether every field that the rule gives matches; a rule that gives none matches nothing."""
+    checks = []
+    if rule.status is not None:
+        checks.append(rule.status in (error.status, http_status))
+    if rule.code is not None:
+        checks.append(rule.code.lower() in error.codes)
+    if rule.message is not None:
+        checks.append(rule.message.lower() in error.words)
+    return bool(checks) and all(checks)
+
+
+def _failed_generation(error: ErrorBody) -> str | None:
+    """Return the model's text that Groq hands back with a 400 because it did not fit its own checks."""
+    output = error.content.get("failed_generation")
+    return output if error.status in (0, 400, 422) and isinstance(output, str) else None
+
+
+def _google_quota(error: ErrorBody) -> Outcome | None:
+    """Return how long a Google quota lasts: the day's are over until tomorrow, the minute's are a wait.
+
+    Both are 429 RESOURCE_EXHAUSTED with the same sentence about plan and billing; `quotaId` tells, and
+    where there is none, whether a wait is named.
+    """
+    if error.status not in (0, 429) or "resource_exhausted" not in error.codes:
+        return None
+    quotas = [
+        as_text(as_object(violation).get("quotaId"))
+        for detail in details(error.content)
+        for violation in _violations(detail.get("violations"))
+    ]
+    if any("PerDay" in quota for quota in quotas):
+        return Outcome.QUOTA_EXHAUSTED
+    waits = wait_in_details(error.content) is not None or wait_in_message(error.message) is not None
+    per_minute = any("PerMinute" in quota for quota in quotas)
+    if "plan and billing" in error.words and not (waits or per_minute):
+        return Outcome.QUOTA_EXHAUSTED
+    return Outcome.RATE_LIMITED
+
+
+def _violations(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _wait(outcome: Outcome, raw: RawReply, error: ErrorBody, now_s: float) -> float | None:
+    if outcome not in (Outcome.RATE_LIMITED, Outcome.UNAVAILABLE):
+        return None
+    told = (
+        wait_in_headers(raw.headers, now_s),
+        wait_in_details(error.content),
+        wait_in_message(f"{error.message}\n{error.hint}"),
+    )
+    wait_s = max((wait for wait in told if wait is not None), default=None)
+    if wait_s is None and outcome is Outcome.RATE_LIMITED:
+        return wait_until_reset(raw.headers, now_s)
+    return wait_s
+
+
+def _is_per_day(error: ErrorBody) -> bool:
+    phrases = ("per day", "per-day", "daily limit", "daily quota", "(rpd)", "(tpd)")
+    return any(phrase in error.words for phrase in phrases)
+
+
+def _shown(error: ErrorBody) -> str:
+    parts = (error.message, error.hint if error.hint not in error.message else "")
+    text = " ".join(" ".join(part.split()) for part in parts if part)
+    if error.html:
+        text = "a web page in place of an answer"
+    return text[:_MESSAGE_SHOWN] or f"status {error.status} without a word"

@@ -1,0 +1,250 @@
+"""The wire format of Google's `generateContent`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+from urllib.parse import quote
+
+from harness.errors import UnsupportedInputError
+from harness.messages import (
+    Fault,
+    ImagePart,
+    MediaSlot,
+    Message,
+    Part,
+    RawReply,
+    Reply,
+    Request,
+    TextPart,
+    Usage,
+    WireRequest,
+    WireValue,
+)
+from harness.outcomes import ExchangeOutcome as Outcome
+from harness.providers.base import Adapter
+from harness.providers.bodies import (
+    Object,
+    as_count,
+    as_object,
+    as_text,
+    error_body,
+    error_in,
+    holds_error,
+    parse_json,
+    wire_json,
+)
+from harness.providers.faults import read_fault, read_fault_in_reply
+from harness.providers.options import check_request, image_mime
+from harness.settings import Model, Provider
+
+_CONFIG_NAMES: Final = {
+    "max_tokens": "maxOutputTokens",
+    "top_p": "topP",
+    "top_k": "topK",
+    "stop": "stopSequences",
+    "presence_penalty": "presencePenalty",
+    "frequency_penalty": "frequencyPenalty",
+    "media_resolution": "mediaResolution",
+}
+_THINKING_NAMES: Final = {
+    "thinking_level": "thinkingLevel",
+    "thinking_budget": "thinkingBudget",
+    "include_thoughts": "includeThoughts",
+}
+# Neutral name -> field beside `generationConfig`; these are no generation settings.
+_BODY_NAMES: Final = {"safety_settings": "safetySettings", "safetySettings": "safetySettings"}
+_TRANSPORT_NAMES: Final = {"service_tier": "serviceTier", "serviceTier": "serviceTier", "labels": "labels"}
+_RESERVED: Final = frozenset(
+    {"contents", "systemInstruction", "candidateCount", "candidate_count", "n", "stream"}
+)
+
+_BLOCKED: Final = frozenset(
+    {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR", "IMAGE_SAFETY",
+     "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "JAILBREAK"}
+)  # fmt: skip
+_NOT_BLOCKED: Final = frozenset({"", "BLOCK_REASON_UNSPECIFIED", "BLOCKED_REASON_UNSPECIFIED"})
+
+
+class GeminiAdapter:
+    """`generateContent` at `{base_url}/models/MODEL:generateContent`; the key goes in a header.
+
+    Answers are never streamed: `stream` of a model is about transport, and this format has another address
+    for it, which would make the same question another request. `now_s` (Unix time) is asked only for waits
+    that are given as a date in an answer without a date.
+    """
+
+    kind = "gemini"
+    wire_revision = 1
+
+    def __init__(self, now_s: Callable[[], float] = time.time) -> None:
+        self._now_s = now_s
+
+    def build(self, request: Request, model: Model) -> WireRequest:
+        """Return the call. Unknown parameters go into `generationConfig` under their own names.
+
+        Raises UnsupportedInputError for a system message that is not first, and for options that the model
+        is not known to take.
+        """
+        check_request(request, model, _RESERVED)
+        system, turns = _split_system(request.messages)
+        body: dict[str, WireValue] = {"contents": [_turn(message, model) for message in turns]}
+        if system:
+            body["systemInstruction"] = {"parts": [_part(part, model) for part in system]}
+        transport: dict[str, WireValue] = {}
+        config: dict[str, WireValue] = {}
+        thinking: dict[str, WireValue] = {}
+        special = ((_BODY_NAMES, body), (_TRANSPORT_NAMES, transport), (_THINKING_NAMES, thinking))
+        for name, value in request.params.items():
+            for names, fields in special:
+                if name in names:
+                    _set(fields, names[name], name, wire_json(value))
+                    break
+            else:
+                listed = [value] if name == "stop" and isinstance(value, str) else value
+                _set(config, _CONFIG_NAMES.get(name, name), name, wire_json(listed))
+        if thinking:
+            _set(config, "thinkingConfig", next(iter(thinking)), thinking)
+        for field, option in _structured(request):
+            _set(config, field, "--structured", option)
+        if config:
+            body["generationConfig"] = config
+        return WireRequest(_path(model), body, headers=dict(model.provider.headers), transport=transport)
+
+    def auth_headers(self, provider: Provider, api_key: str | None) -> dict[str, str]:
+        """Return the header that carries the key; a key in the URL would end in logs."""
+        return {"x-goog-api-key": api_key} if api_key else {}
+
+    def read_reply(self, raw: RawReply, provider: Provider) -> Reply | Fault:
+        """Return what a 2xx answer means, by its first candidate or the verdict on its prompt."""
+        try:
+            value = parse_json(raw.body)
+        except ValueError as error:
+            what = "a reply without content" if not raw.body.strip() else "a reply that is no complete JSON"
+            return Fault(Outcome.MALFORMED_REPLY, f"{what}: {error}", maybe_billed=True)
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        reply = as_object(value)
+        usage = _usage(reply)
+        if holds_error(reply):
+            return read_fault_in_reply(raw, error_in(0, reply), provider, self._now_s(), usage)
+        if not any(key in reply for key in ("candidates", "promptFeedback", "usageMetadata")):
+            return Fault(Outcome.MALFORMED_REPLY, "a reply that is no generated content", maybe_billed=True)
+        served_model = as_text(reply.get("modelVersion")) or None
+        return replace(_read_candidate(reply), usage=usage, served_model=served_model)
+
+    def read_error(self, raw: RawReply, provider: Provider) -> Fault | Reply:
+        """Return what any other answer means."""
+        return read_fault(raw, error_body(raw.status, raw.body), provider, self._now_s())
+
+
+def _path(model: Model) -> str:
+    name = model.model if "/" in model.model else f"models/{model.model}"
+    return f"/{quote(name, safe='/')}:generateContent"
+
+
+def _split_system(messages: tuple[Message, ...]) -> tuple[list[Part], list[Message]]:
+    system: list[Part] = []
+    turns: list[Message] = []
+    for message in messages:
+        if message.role != "system":
+            turns.append(message)
+        elif turns:
+            raise UnsupportedInputError("the format 'gemini' takes system text before all turns only")
+        else:
+            system.extend(message.parts)
+    return system, turns
+
+
+def _turn(message: Message, model: Model) -> dict[str, WireValue]:
+    role = "model" if message.role == "assistant" else "user"
+    return {"role": role, "parts": [_part(part, model) for part in message.parts]}
+
+
+def _part(part: Part, model: Model) -> dict[str, WireValue]:
+    match part:
+        case TextPart(text=text):
+            return {"text": text}
+        case ImagePart(media=media, recipe=recipe):
+            return {"inlineData": {"mimeType": image_mime(part, model), "data": MediaSlot(media, recipe)}}
+        case _:
+            raise UnsupportedInputError(f"the format 'gemini' cannot send {type(part).__name__}")
+
+
+def _structured(request: Request) -> Iterator[tuple[str, WireValue]]:
+    if request.structured != "off":
+        yield "responseMimeType", "application/json"
+    if request.structured == "schema" and request.schema is not None:
+        yield "responseJsonSchema", wire_json(request.schema.body)
+
+
+def _set(fields: dict[str, WireValue], field: str, name: str, value: WireValue) -> None:
+    if field in fields:
+        raise UnsupportedInputError(f"{field!r} is given twice, by {name!r} too; leave one out")
+    fields[field] = value
+
+
+def _read_candidate(reply: Object) -> Reply:
+    feedback = as_object(reply.get("promptFeedback"))
+    block = as_text(feedback.get("blockReason"))
+    candidates = reply.get("candidates")
+    candidate = as_object(candidates[0]) if isinstance(candidates, list) and candidates else {}
+    finish = as_text(candidate.get("finishReason")) or (block or None)
+    text, reasoning = _texts(candidate)
+    words = as_text(candidate.get("finishMessage")) or as_text(feedback.get("blockReasonMessage"))
+    blocked = finish in _BLOCKED or block not in _NOT_BLOCKED
+    return Reply(
+        _outcome(finish, text, blocked=blocked),
+        text=text,
+        reasoning=reasoning or None,
+        finish_reason=finish,
+        detail=(words or finish) if blocked else None,
+    )
+
+
+def _outcome(finish: str | None, text: str, *, blocked: bool) -> Outcome:
+    if blocked:
+        return Outcome.FILTERED
+    if finish == "MAX_TOKENS":
+        return Outcome.TRUNCATED
+    if not text.strip():
+        return Outcome.EMPTY
+    # OTHER stops a text for a reason that Google keeps to itself: nobody can say that it is complete.
+    return Outcome.TRUNCATED if finish == "OTHER" else Outcome.ANSWERED
+
+
+def _texts(candidate: Object) -> tuple[str, str]:
+    """Return the text and, apart from it, the thoughts."""
+    parts = as_object(candidate.get("content")).get("parts")
+    text: list[str] = []
+    thoughts: list[str] = []
+    for item in parts if isinstance(parts, list) else ():
+        part = as_object(item)
+        (thoughts if part.get("thought") is True else text).append(as_text(part.get("text")))
+    return "".join(text), "".join(thoughts)
+
+
+def _usage(reply: Object) -> Usage:
+    """Return the token counts; Google counts thoughts and tool prompts beside the others, we with them."""
+    usage: Mapping[str, object] = as_object(reply.get("usageMetadata"))
+    prompt = as_count(usage.get("promptTokenCount"))
+    tool = as_count(usage.get("toolUsePromptTokenCount"))
+    answer = as_count(usage.get("candidatesTokenCount"))
+    thoughts = as_count(usage.get("thoughtsTokenCount"))
+    total = as_count(usage.get("totalTokenCount"))
+    if answer is None and thoughts is None:
+        # A blocked or empty answer leaves both out; the total still says what was spent.
+        output = None if total is None or prompt is None else max(0, total - prompt - (tool or 0))
+    else:
+        output = (answer or 0) + (thoughts or 0)
+    return Usage(
+        input_tokens=None if prompt is None else prompt + (tool or 0),
+        output_tokens=output,
+        reasoning_tokens=thoughts,
+        cached_tokens=as_count(usage.get("cachedContentTokenCount")),
+    )
+
+
+adapter: Adapter = GeminiAdapter()

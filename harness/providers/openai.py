@@ -1,0 +1,193 @@
+"""The wire format of OpenAI's chat completions, which most vendors and all local servers speak."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from harness.canonical import JSON
+from harness.errors import UnsupportedInputError
+from harness.messages import (
+    Fault,
+    ImagePart,
+    MediaSlot,
+    Message,
+    Part,
+    RawReply,
+    Reply,
+    Request,
+    Schema,
+    TextPart,
+    WireRequest,
+    WireValue,
+)
+from harness.outcomes import ExchangeOutcome as Outcome
+from harness.providers.base import Adapter
+from harness.providers.bodies import as_object, error_body, error_in, holds_error, parse_json, wire_json
+from harness.providers.completions import first_choice, read_choice, read_usage
+from harness.providers.faults import read_fault, read_fault_in_reply
+from harness.providers.options import check_request, image_mime
+from harness.providers.streams import fold_events, is_event_stream
+from harness.settings import Model, Provider
+
+_RESERVED: Final = frozenset({"model", "messages", "stream", "stream_options", "n"})
+
+TRANSPORT_PARAMS: Final = frozenset(
+    {"user", "safety_identifier", "service_tier", "prompt_cache_key", "prompt_cache_retention", "metadata",
+     "store"}
+)  # fmt: skip
+"""Parameters that change who is billed, how fast or what is kept, and never the answer."""
+
+# Strict mode takes a subset of JSON Schema; a schema with any of these is sent unstrict.
+_NOT_STRICT: Final = frozenset(
+    {"uniqueItems", "oneOf", "allOf", "not", "if", "then", "else", "patternProperties", "propertyNames",
+     "dependentRequired", "dependentSchemas", "contains", "minProperties", "maxProperties"}
+)  # fmt: skip
+
+
+class OpenAIAdapter:
+    """Chat completions at `{base_url}/chat/completions`.
+
+    `now_s` (Unix time) is asked only for waits that are given as a date in an answer without a date.
+    """
+
+    kind = "openai"
+    wire_revision = 1
+
+    def __init__(self, now_s: Callable[[], float] = time.time) -> None:
+        self._now_s = now_s
+
+    def build(self, request: Request, model: Model) -> WireRequest:
+        """Return the call. Unknown parameters keep their names; `max_tokens` takes the provider's.
+
+        Raises UnsupportedInputError for an image where the format has none, and for options that the model
+        is not known to take.
+        """
+        check_request(request, model, _RESERVED)
+        body: dict[str, WireValue] = {
+            "model": model.model,
+            "messages": [_message(message, model) for message in request.messages],
+        }
+        transport: dict[str, WireValue] = {}
+        for name, value in request.params.items():
+            if name in TRANSPORT_PARAMS:
+                transport[name] = wire_json(value)
+                continue
+            field = model.provider.max_tokens_field if name == "max_tokens" else name
+            if field in body:
+                raise UnsupportedInputError(f"{field!r} is given twice, by {name!r} too; leave one out")
+            body[field] = wire_json(value)
+        response_format = _response_format(request)
+        if response_format is not None:
+            if "response_format" in body:
+                raise UnsupportedInputError("'response_format' is given beside --structured; leave one out")
+            body["response_format"] = response_format
+        if model.stream:
+            transport |= {"stream": True, "stream_options": {"include_usage": True}}
+        return WireRequest(
+            path="/chat/completions", body=body, headers=dict(model.provider.headers), transport=transport
+        )
+
+    def auth_headers(self, provider: Provider, api_key: str | None) -> dict[str, str]:
+        """Return the bearer header; none without a key, as local servers want it."""
+        return {"authorization": f"Bearer {api_key}"} if api_key else {}
+
+    def read_reply(self, raw: RawReply, provider: Provider) -> Reply | Fault:
+        """Return what a 2xx answer means: one JSON object, or a stream of chunks that is complete."""
+        try:
+            value = fold_events(raw.body) if is_event_stream(raw.body) else parse_json(raw.body)
+        except ValueError as error:
+            what = "a reply without content" if not raw.body.strip() else "a reply that is no complete JSON"
+            return Fault(Outcome.MALFORMED_REPLY, f"{what}: {error}", maybe_billed=True)
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]  # Google's gateways wrap error objects in a list
+        reply = as_object(value)
+        usage = read_usage(reply)
+        if holds_error(reply):
+            return read_fault_in_reply(raw, error_in(0, reply), provider, self._now_s(), usage)
+        if "choices" not in reply or not isinstance(reply["choices"], list | None):
+            return Fault(Outcome.MALFORMED_REPLY, "a reply that is no completion", maybe_billed=True)
+        choice = first_choice(reply)
+        if choice.get("error"):
+            inner = error_in(0, {"error": choice["error"]})
+            return read_fault_in_reply(raw, inner, provider, self._now_s(), usage)
+        read = read_choice(reply, choice, provider)
+        return replace(read, usage=usage)
+
+    def read_error(self, raw: RawReply, provider: Provider) -> Fault | Reply:
+        """Return what any other answer means."""
+        return read_fault(raw, error_body(raw.status, raw.body), provider, self._now_s())
+
+
+def _message(message: Message, model: Model) -> dict[str, WireValue]:
+    match message.parts:
+        case (TextPart(text=text),):
+            # Chat templates of many local models take text only as a plain string.
+            return {"role": message.role, "content": text}
+        case parts:
+            return {"role": message.role, "content": [_part(part, message, model) for part in parts]}
+
+
+def _part(part: Part, message: Message, model: Model) -> dict[str, WireValue]:
+    match part:
+        case TextPart(text=text):
+            return {"type": "text", "text": text}
+        case ImagePart(media=media, recipe=recipe):
+            if message.role != "user":
+                raise UnsupportedInputError(f"images can only stand in user messages, not {message.role!r}")
+            slot = MediaSlot(media, recipe, prefix=f"data:{image_mime(part, model)};base64,")
+            return {"type": "image_url", "image_url": {"url": slot}}
+        case _:
+            raise UnsupportedInputError(f"the format 'openai' cannot send {type(part).__name__}")
+
+
+def _response_format(request: Request) -> dict[str, WireValue] | None:
+    match request.structured, request.schema:
+        case "json", _:
+            return {"type": "json_object"}
+        case "schema", Schema() as schema:
+            named: dict[str, WireValue] = {
+                "name": re.sub(r"[^A-Za-z0-9_-]", "_", schema.id)[:64] or "answer",
+                "schema": wire_json(schema.body),
+                "strict": _fits_strict_mode(schema.body),
+            }
+            return {"type": "json_schema", "json_schema": named}
+        case _:
+            return None
+
+
+def _fits_strict_mode(schema: Mapping[str, JSON]) -> bool:
+    """Tell whether OpenAI's strict mode takes a schema: every object closed, every property required."""
+    return schema.get("type") == "object" and all(_is_strict(part) for part in _subschemas(schema))
+
+
+def _is_strict(schema: Mapping[str, object]) -> bool:
+    if _NOT_STRICT & schema.keys():
+        return False
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return schema.get("type") != "object"
+    required = schema.get("required")
+    names = set(required) if isinstance(required, list | tuple) else set()
+    return schema.get("additionalProperties") is False and names == set(properties)
+
+
+def _subschemas(schema: object) -> Iterator[Mapping[str, object]]:
+    if not isinstance(schema, Mapping):
+        return
+    yield schema
+    for key in ("properties", "$defs", "definitions"):
+        group = schema.get(key)
+        if isinstance(group, Mapping):
+            for part in group.values():
+                yield from _subschemas(part)
+    yield from _subschemas(schema.get("items"))
+    alternatives = schema.get("anyOf")
+    for part in alternatives if isinstance(alternatives, list | tuple) else ():
+        yield from _subschemas(part)
+
+
+adapter: Adapter = OpenAIAdapter()

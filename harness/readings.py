@@ -1,0 +1,114 @@
+"""What one reply is worth as an answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.canonical import JSON
+from harness.extraction import Aliases, extract, unchanged
+from harness.messages import Reply
+from harness.outcomes import USABLE, ExchangeOutcome, UnitOutcome
+from harness.refusals import reads_like_refusal
+from harness.strict_json import StrictJsonError, parse_strict
+from harness.thinking import blank, without_thinking
+from harness.validation import Validator
+
+PROSE_REFUSAL = "prose_refusal"
+"""Flag: the text reads like a refusal. Advisory, see `harness.refusals`."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitError:
+    """Why there is no prediction: one word, and a sentence."""
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A reply read as an answer.
+
+    `answer` is the text of an unusable reply without its reasoning, if it is complete and shows anything,
+    else "": the only text that may be handed on, to a later attempt or to the reformatter.
+    """
+
+    outcome: UnitOutcome
+    prediction: JSON = None
+    answer: str = ""
+    error: UnitError | None = None
+    flags: tuple[str, ...] = ()
+
+    @property
+    def usable(self) -> bool:
+        """True if there is a prediction."""
+        return self.outcome in USABLE
+
+
+def read_answer(reply: Reply, validator: Validator | None, aliases: Aliases = unchanged) -> Reading:
+    """Return what a reply is worth: a pure function, the same live and on replay.
+
+    Without a validator every complete text that shows anything is valid (free text). A truncated reply is
+    never read as an answer, not even where its text happens to be whole and to fit: its provider says
+    that there was more to come.
+    """
+    match reply.outcome:
+        case ExchangeOutcome.ANSWERED:
+            return (
+                _read_free_text(reply.text)
+                if validator is None
+                else _read_json(reply.text, validator, aliases)
+            )
+        case ExchangeOutcome.TRUNCATED:
+            return _unread(UnitOutcome.TRUNCATED, "the answer was cut off at a limit", reply)
+        case ExchangeOutcome.EMPTY:
+            return _unread(UnitOutcome.EMPTY, "the answer has no text", reply)
+        case ExchangeOutcome.REFUSED:
+            return _unread(UnitOutcome.REFUSED, "the provider reports a refusal", reply)
+        case ExchangeOutcome.FILTERED:
+            return _unread(UnitOutcome.FILTERED, "the provider blocked the request or the answer", reply)
+        case _:
+            raise ValueError(f"{reply.outcome.value!r} is the outcome of a fault, not of a reply")
+
+
+def _unread(outcome: UnitOutcome, message: str, reply: Reply) -> Reading:
+    return Reading(outcome, error=UnitError(outcome.value, reply.detail or message))
+
+
+def _read_json(text: str, validator: Validator, aliases: Aliases) -> Reading:
+    extraction = extract(text, validator, aliases)
+    if extraction.how is not None:
+        outcome = UnitOutcome.VALID if extraction.how == "whole" else UnitOutcome.RECOVERED
+        return Reading(outcome, extraction.value)
+    answer = text if _is_json(text) else without_thinking(text)
+    if blank(answer):
+        return _nothing_shown(text)
+    error = UnitError(extraction.kind or "no_json", extraction.problem or "the answer holds no JSON value")
+    return Reading(UnitOutcome.UNPARSABLE, None, answer, error, _flags(answer))
+
+
+def _read_free_text(text: str) -> Reading:
+    answer = without_thinking(text)
+    if blank(answer):
+        return _nothing_shown(text)
+    return Reading(UnitOutcome.VALID, answer, flags=_flags(answer))
+
+
+def _nothing_shown(text: str) -> Reading:
+    if blank(text):
+        return Reading(UnitOutcome.EMPTY, error=UnitError("empty", "the answer has no text"))
+    error = UnitError("think_only", "the answer is reasoning and nothing else")
+    return Reading(UnitOutcome.EMPTY, error=error)
+
+
+def _is_json(text: str) -> bool:
+    """True for a text in which a tag of reasoning can only be part of a string."""
+    try:
+        parse_strict(text)
+    except StrictJsonError:
+        return False
+    return True
+
+
+def _flags(answer: str) -> tuple[str, ...]:
+    return (PROSE_REFUSAL,) if reads_like_refusal(answer) else ()

@@ -1,0 +1,184 @@
+"""Records: one lossless JSON object a unit, with every exchange that stands behind it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
+
+from harness.benchmarks.base import Case
+from harness.cache.rows import Exchange, Link, UnitId
+from harness.canonical import JSON
+from harness.costs import send_cost_usd, total_usd
+from harness.manifest import BlobRef
+from harness.media import Media
+from harness.messages import Fault, Reply, Usage
+from harness.replay import ReplayedUnit, Replayer
+from harness.stored_run import StoredRun
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """One linked exchange as it reads today. `send` counts from 1 within its ask; `paid_here`: a session of
+    this run sent it. `cost_usd` None: a price or a token count is unknown."""
+
+    link: Link
+    exchange: Exchange
+    send: int
+    reading: Reply | Fault
+    used: bool
+    paid_here: bool
+    cost_usd: float | None
+
+    @property
+    def usage(self) -> Usage:
+        """Return the token counts that the answer gives, else those that were stored with it."""
+        return self.exchange.data.usage if self.reading.usage == Usage() else self.reading.usage
+
+
+class RecordMaker:
+    """Makes the records of one run."""
+
+    def __init__(self, stored: StoredRun, replayer: Replayer, *, raw: bool = False) -> None:
+        self._stored = stored
+        self._replayer = replayer
+        self._raw = raw
+        self._sessions: AbstractSet[int] = stored.session_models.keys()
+
+    def record(self, replayed: ReplayedUnit) -> dict[str, JSON]:
+        """Return a unit's record; every field is there, null where there is nothing to say."""
+        unit, result, manifest = replayed.unit, replayed.result, self._stored.manifest
+        condition, model = manifest.conditions[unit.condition], manifest.models[unit.model]
+        sends = tuple(self.sends(replayed))
+        error = result.error
+        return {
+            "run": self._stored.run.name,
+            "benchmark": manifest.benchmark,
+            "case_id": unit.case_id,
+            "condition": unit.condition,
+            "model": unit.model,
+            "repeat": unit.repeat,
+            "outcome": str(result.outcome),
+            "stage": result.stage,
+            "prediction": result.prediction,
+            "error": None if error is None else {"kind": error.kind, "message": error.message},
+            "filled_keys": list(result.filled_keys),
+            "unsupported": list(result.unsupported),
+            "dropped_params": list(model.dropped_params),
+            "exchanges": [_send_json(send, raw=self._raw) for send in sends],
+            "evidence_cost_usd": total_usd(send.cost_usd for send in sends),
+            "spent_usd": total_usd(send.cost_usd for send in sends if send.paid_here),
+            "prompt": _ref_json(condition.prompt),
+            "schema": None if condition.schema is None else _ref_json(condition.schema),
+            "media": _media_json(sends, self._stored.case_by_id[unit.case_id]),
+            "params": dict(model.params),
+        }
+
+    def sends(self, replayed: ReplayedUnit) -> Iterator[Send]:
+        """Yield every linked exchange in order, earlier rounds and failed sends included."""
+        used = {ask.exchange_id for ask in replayed.result.used}
+        counts: dict[tuple[str, int], int] = {}
+        for link, exchange in replayed.links:
+            ask = link.purpose, link.attempt
+            counts[ask] = counts.get(ask, 0) + 1
+            reading = self._replayer.read(replayed.unit, exchange)
+            yield Send(
+                link=link,
+                exchange=exchange,
+                send=counts[ask],
+                reading=reading,
+                used=exchange.id in used,
+                paid_here=exchange.session in self._sessions,
+                cost_usd=self._cost_usd(replayed.unit, exchange, reading),
+            )
+
+    def _cost_usd(self, unit: UnitId, exchange: Exchange, reading: Reply | Fault) -> float | None:
+        usage = exchange.data.usage if reading.usage == Usage() else reading.usage
+        name = self._replayer.asked_model(unit, exchange.data.purpose)
+        price = self._stored.price(name, exchange.session)
+        maybe_billed = reading.maybe_billed if isinstance(reading, Fault) else False
+        return send_cost_usd(usage, price, serves=reading.outcome.serves, maybe_billed=maybe_billed)
+
+
+def _send_json(send: Send, *, raw: bool) -> JSON:
+    data, reading, usage = send.exchange.data, send.reading, send.usage
+    replied = isinstance(reading, Reply)
+    found: dict[str, JSON] = {
+        "purpose": send.link.purpose,
+        "attempt": send.link.attempt,
+        "send": send.send,
+        "key": data.key,
+        "used": send.used,
+        "status": data.raw.status,
+        "outcome": str(reading.outcome),
+        "finish_reason": reading.finish_reason if isinstance(reading, Reply) else None,
+        "cached": not send.paid_here,
+        "latency_s": data.total_s,
+        "usage": {
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "reasoning_tokens": usage.reasoning_tokens,
+            "cached_tokens": usage.cached_tokens,
+        },
+        "cost_usd": send.cost_usd,
+        "text": reading.text if isinstance(reading, Reply) else None,
+        "reasoning": reading.reasoning if isinstance(reading, Reply) else None,
+    }
+    if raw:
+        found |= {
+            "error": None if replied else reading.message if isinstance(reading, Fault) else None,
+            "request": _bytes_json(data.request),
+            "headers": dict(data.raw.headers),
+            "body": _bytes_json(data.raw.body),
+        }
+    return found
+
+
+def _bytes_json(data: bytes) -> JSON:
+    """Return bytes as text where they are UTF-8, else as {"base64": ...}."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode("ascii")}
+
+
+def _ref_json(ref: BlobRef) -> JSON:
+    return {"id": ref.id, "sha256": ref.sha256}
+
+
+def _media_json(sends: Sequence[Send], case: Case) -> JSON:
+    """Return the media that the unit's answers were asked with, in the order of the case.
+
+    Recipes stand in the stored requests; a unit without an exchange was shown nothing.
+    """
+    recipes: dict[str, str] = {}
+    for send in sends:
+        if send.link.purpose == "answer":
+            recipes |= _recipes(send.exchange.data.request)
+    return [_medium_json(one, recipes[one.sha256]) for one in _all_media(case) if one.sha256 in recipes]
+
+
+def _all_media(case: Case) -> Iterator[Media]:
+    for media in case.media.values():
+        yield from media
+
+
+def _medium_json(one: Media, recipe: str) -> Mapping[str, JSON]:
+    return {"sha256": one.sha256, "mime": one.mime, "bytes": one.size, "recipe": recipe}
+
+
+def _recipes(request: bytes) -> Mapping[str, str]:
+    """Return source digest -> recipe for the media of a stored request (see `cache.key.wire_document`)."""
+    found: dict[str, str] = {}
+
+    def look(value: dict[str, Any]) -> dict[str, Any]:
+        match value.get("$media"):
+            case [str(sha256), str(recipe), *_]:
+                found[sha256] = recipe
+        return value
+
+    json.loads(request, object_hook=look)
+    return found

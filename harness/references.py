@@ -1,0 +1,88 @@
+"""Corrected references for stored answers: only where what the models were shown is unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from harness.benchmarks.base import Case, CaseSet
+from harness.canonical import JSON, digest
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """The cases to score against, and what became of each correction; ids in the order of the cases.
+
+    `corrected` have another reference than the run kept; `inputs_changed` and `missing` keep the run's own,
+    because the new files ask something else or lack them; `added` were never asked.
+    """
+
+    cases: CaseSet
+    corrected: tuple[str, ...] = ()
+    inputs_changed: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+
+    @property
+    def sha256(self) -> str:
+        """Return the digest of everything that answers are compared with."""
+        return digest(
+            {
+                "references": {case.id: case.reference for case in self.cases.cases},
+                "raters": self.cases.raters,
+            }
+        )
+
+
+def correct_references(kept: CaseSet, corrected: CaseSet | None) -> References:
+    """Return the run's cases with the references of other files, case by case where inputs agree.
+
+    Raters' answers are taken from the other files where these have any, for the same cases. Cases are
+    synthetic if either set is.
+    """
+    if corrected is None:
+        return References(kept)
+    new = {case.id: case for case in corrected.cases}
+    same = {case.id for case in kept.cases if case.id in new and _same_inputs(case, new[case.id])}
+    cases = [_corrected(case, new[case.id]) if case.id in same else case for case in kept.cases]
+    raters = _merged_raters(kept, corrected, same) if corrected.raters else kept.raters
+    old_ids = {case.id for case in kept.cases}
+    return References(
+        cases=replace(
+            kept, cases=tuple(cases), raters=raters, synthetic=kept.synthetic or corrected.synthetic
+        ),
+        corrected=tuple(c.id for c in kept.cases if c.id in same and _differ(c, new[c.id])),
+        inputs_changed=tuple(c.id for c in kept.cases if c.id in new and c.id not in same),
+        missing=tuple(c.id for c in kept.cases if c.id not in new),
+        added=tuple(c.id for c in corrected.cases if c.id not in old_ids),
+    )
+
+
+def _same_inputs(old: Case, new: Case) -> bool:
+    return dict(old.fields) == dict(new.fields) and _media(old) == _media(new)
+
+
+def _media(case: Case) -> Mapping[str, tuple[str, ...]]:
+    return {role: tuple(one.sha256 for one in media) for role, media in case.media.items() if media}
+
+
+def _differ(old: Case, new: Case) -> bool:
+    # A snapshot gives lists where a reader may give tuples.
+    return digest(old.reference) != digest(new.reference)
+
+
+def _corrected(old: Case, new: Case) -> Case:
+    return replace(old, reference=new.reference, group=new.group, tags=new.tags)
+
+
+def _merged_raters(
+    kept: CaseSet, corrected: CaseSet, same: set[str]
+) -> Mapping[str, Mapping[str, JSON]]:
+    merged = {}
+    for name in sorted({*kept.raters, *corrected.raters}):
+        old = kept.raters.get(name, {})
+        new = corrected.raters.get(name, old)
+        merged[name] = {case: rating for case, rating in old.items() if case not in same} | {
+            case: rating for case, rating in new.items() if case in same
+        }
+    return merged

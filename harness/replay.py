@@ -1,0 +1,261 @@
+"""Reads a unit's stored exchanges through the same code that asked them: no network, key or media."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from harness.attempts import (
+    Asked,
+    AttemptPolicy,
+    Feedback,
+    NotAskedError,
+    UnitError,
+    UnitResult,
+    run_attempts,
+)
+from harness.cache.rows import Exchange, Link, LinkedUnit, UnitId, UnitState
+from harness.errors import StoreError
+from harness.messages import Fault, Purpose, Reply
+from harness.outcomes import UnitOutcome
+from harness.providers.reading import read_exchange
+from harness.settings import Provider
+from harness.stored_run import StoredRun
+from harness.validation import Validator
+
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+_STANDS = frozenset(
+    {
+        UnitOutcome.PROVIDER_ERROR,
+        UnitOutcome.NOT_ATTEMPTED,
+        UnitOutcome.NOT_APPLICABLE,
+        UnitOutcome.REJECTED,
+        UnitOutcome.CASE_ERROR,
+    }
+)
+"""Stored outcomes that say why nothing more was asked; no exchange can tell it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedUnit:
+    """What a wanted unit comes to when its exchanges are read today.
+
+    `text` is that of the last answer that was looked at. `state` None: the run has not reached it.
+    """
+
+    unit: UnitId
+    result: UnitResult
+    text: str = ""
+    state: UnitState | None = None
+    links: tuple[tuple[Link, Exchange], ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        """True if the run had ended this unit with another outcome or at another stage."""
+        if self.state is None or self.state.outcome is None:
+            return False
+        if self.result.outcome is not self.state.outcome:
+            return True
+        used = {(link.purpose, link.attempt) for link, _ in self.links if link.used}
+        return bool(used) and used != {(ask.purpose, ask.attempt) for ask in self.result.used}
+
+
+class Replayer:
+    """Replays the units of one run; schemas are compiled and providers looked up once."""
+
+    def __init__(self, stored: StoredRun) -> None:
+        self._stored = stored
+        policies = {name: attempt_policy(stored, name) for name in stored.manifest.conditions}
+        self._policies = {
+            True: policies,
+            False: {name: replace(policy, reformat=False) for name, policy in policies.items()},
+        }
+
+    def replay(self, unit: UnitId, linked: LinkedUnit | None) -> ReplayedUnit:
+        """Return what a wanted unit comes to; without a stored state it is `not_attempted`."""
+        if linked is None:
+            return ReplayedUnit(unit, _not_reached("not asked yet"))
+        if linked.state.outcome is None:
+            result = _not_reached("marked to be asked again, or begun, and not finished since")
+            return ReplayedUnit(unit, result, state=linked.state, links=linked.links)
+        readings = _Readings(self, linked)
+        try:
+            result = _finish(run_attempts(_StoredAsker(readings), self._policy(unit)))
+        except NotAskedError as missing:
+            result = _without_ask(linked.state, readings, str(missing))
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 - as in the run, one poisoned answer must not end all scoring
+            _log.error("unit %s: internal error %s", unit, type(error).__name__)
+            result = _internal(error)
+        else:
+            result = _as_it_ended(result, linked.state, readings)
+        return ReplayedUnit(unit, result, readings.last_text, linked.state, linked.links)
+
+    def read(self, unit: UnitId, exchange: Exchange) -> Reply | Fault:
+        """Return what a stored exchange of a unit means to today's adapters."""
+        return read_exchange(exchange.data, self.provider(unit, exchange.data.purpose))
+
+    def provider(self, unit: UnitId, purpose: Purpose) -> Provider:
+        """Return the reading options of a unit's model or reformatter. Raises StoreError if none are kept."""
+        name = self.asked_model(unit, purpose)
+        known = self._stored.models.get(name)
+        if known is None:
+            raise StoreError(
+                f"no session of run {self._stored.run.name!r} keeps the settings of model {name!r};"
+                " restore the store from a copy"
+            )
+        return known.provider
+
+    def asked_model(self, unit: UnitId, purpose: Purpose) -> str:
+        """Return the name of the model that a purpose asks: the unit's own, or its reformatter."""
+        if purpose == "answer":
+            return unit.model
+        return self._stored.manifest.models[unit.model].reformatter or unit.model
+
+    def _policy(self, unit: UnitId) -> AttemptPolicy:
+        wanted = self._stored.manifest.models[unit.model]
+        return self._policies[wanted.reformatter is not None][unit.condition]
+
+
+def attempt_policy(stored: StoredRun, condition: str) -> AttemptPolicy:
+    """Return how the run asks a condition, from its own schemas."""
+    manifest, benchmark = stored.manifest, stored.benchmark
+    schema = stored.schema_body(manifest.conditions[condition].schema)
+    wanted = None if manifest.reformat is None else manifest.reformat.conditions.get(condition)
+    restated = None if wanted is None else stored.schema_body(wanted.schema)
+    reformat = schema is not None and restated is not None
+    return AttemptPolicy(
+        validator=None if schema is None else Validator(schema),
+        free_text=schema is None,
+        max_attempts=manifest.attempts,
+        reask=manifest.reask,
+        aliases=benchmark.aliases,
+        reformat=reformat,
+        reformat_validator=Validator(restated) if reformat and restated is not None else None,
+        fill=benchmark.fill if reformat else None,
+    )
+
+
+class _Readings:
+    """The exchange of each ask that counts: the latest that serves, else the latest that failed."""
+
+    def __init__(self, replayer: Replayer, linked: LinkedUnit) -> None:
+        self._replayer = replayer
+        self._unit = linked.state.unit
+        self._sends: dict[tuple[Purpose, int], list[Exchange]] = {}
+        self.looked_at: dict[tuple[Purpose, int], tuple[Exchange, Reply | Fault]] = {}
+        for link, exchange in linked.links:
+            if exchange.id > linked.state.again_after:
+                self._sends.setdefault((link.purpose, link.attempt), []).append(exchange)
+
+    def take(self, purpose: Purpose, attempt: int, *, about: str | None = None) -> Asked:
+        """Return what an ask came to. Raises NotAskedError when nobody made it.
+
+        `about`: the answer that the ask must quote; an exchange about another answer is none.
+        """
+        sends = self._sends.get((purpose, attempt), [])
+        found = self._latest([one for one in sends if about is None or _quotes(one, about)])
+        if found is None:
+            raise NotAskedError(f"the store holds no exchange for {purpose} {attempt}")
+        exchange, reading = self.looked_at[purpose, attempt] = found
+        if isinstance(reading, Fault):
+            return Asked(fault=reading, exchange_id=exchange.id)
+        return Asked(reply=reading, exchange_id=exchange.id)
+
+    def _latest(self, sends: Sequence[Exchange]) -> tuple[Exchange, Reply | Fault] | None:
+        failed: tuple[Exchange, Reply | Fault] | None = None
+        for exchange in sorted(sends, key=lambda one: one.id, reverse=True):
+            reading = self._replayer.read(self._unit, exchange)
+            if reading.outcome.serves:
+                return exchange, reading
+            failed = failed or (exchange, reading)
+        return failed
+
+    @property
+    def last_text(self) -> str:
+        """Return the text of the last answer that was looked at; "" where no attempt was answered."""
+        answers = [
+            reading.text
+            for (purpose, _), (_, reading) in self.looked_at.items()
+            if purpose == "answer" and isinstance(reading, Reply)
+        ]
+        return answers[-1] if answers else ""
+
+    @property
+    def all_looked_at(self) -> bool:
+        """True if the replay has used every ask that the run made."""
+        return self._sends.keys() <= self.looked_at.keys()
+
+    @property
+    def failures_read_as_stored(self) -> bool:
+        """True if every failure means today what it meant when it was stored."""
+        return all(
+            reading.outcome is exchange.data.outcome
+            for exchange, reading in self.looked_at.values()
+            if isinstance(reading, Fault)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredAsker:
+    readings: _Readings
+
+    async def answer(self, attempt: int, feedback: Feedback | None) -> Asked:
+        return self.readings.take("answer", attempt)
+
+    async def reformat(self, answer: str) -> Asked:
+        return self.readings.take("reformat", 1, about=answer)
+
+
+def _quotes(exchange: Exchange, answer: str) -> bool:
+    # A stored request is canonical JSON, so the text stands in it exactly as json.dumps escapes it.
+    return json.dumps(answer)[1:-1].encode("ascii") in exchange.data.request
+
+
+def _not_reached(message: str) -> UnitResult:
+    return UnitResult(UnitOutcome.NOT_ATTEMPTED, error=UnitError("not_attempted", message))
+
+
+def _without_ask(state: UnitState, readings: _Readings, missing: str) -> UnitResult:
+    if state.outcome in _STANDS and readings.all_looked_at:
+        return _stored_result(state)
+    return UnitResult(UnitOutcome.GAP, error=UnitError("gap", missing))
+
+
+def _as_it_ended(result: UnitResult, state: UnitState, readings: _Readings) -> UnitResult:
+    """Return the result, or what the run made of the same failure: only it knew that a pool was closed."""
+    nobodys = result.outcome in _STANDS and state.outcome in _STANDS
+    if not nobodys or result.outcome is state.outcome or not readings.failures_read_as_stored:
+        return result
+    return replace(_stored_result(state), asks=result.asks)
+
+
+def _stored_result(state: UnitState) -> UnitResult:
+    assert state.outcome is not None
+    kind, colon, message = (state.error or "").partition(": ")
+    if not colon:
+        kind, message = state.outcome.value, kind or "the run gave no reason"
+    return UnitResult(state.outcome, error=UnitError(kind, message))
+
+
+def _internal(error: Exception) -> UnitResult:
+    message = f"internal error {type(error).__name__}; please report it"
+    return UnitResult(UnitOutcome.PROVIDER_ERROR, error=UnitError("internal", message))
+
+
+def _finish(work: Coroutine[Any, Any, _T]) -> _T:
+    """Run a coroutine that never waits, without an event loop."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        value: _T = done.value
+        return value
+    finally:
+        work.close()
+    raise RuntimeError("a replay waits for something")

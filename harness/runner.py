@@ -1,0 +1,140 @@
+"""Works through a run's open units: one window a model, every result stored, bounded in memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from harness.attempts import UnitResult
+from harness.benchmarks.base import Case
+from harness.cache.rows import Link, UnitId, UnitState
+from harness.cache.store import Store
+from harness.outcomes import UnitOutcome
+from harness.pools import Pool
+from harness.units import ConditionPlan, ModelPlan, Unit, UnitRunner
+from harness.window import Window
+
+Order: TypeAlias = Literal["interleave", "model"]
+OnUnit: TypeAlias = Callable[[UnitId, UnitOutcome], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a session has to do: the run's parts, and how far each unit has come."""
+
+    run_id: int
+    cases: Sequence[Case]
+    conditions: Mapping[str, ConditionPlan]
+    models: Mapping[str, ModelPlan]
+    repeats: int
+    states: Mapping[UnitId, UnitState]
+    ask_again: frozenset[UnitOutcome]
+
+    def is_open(self, unit: UnitId) -> bool:
+        """True for a unit that this session works on."""
+        state = self.states.get(unit)
+        return state is None or state.outcome is None or state.outcome in self.ask_again
+
+    def unit_ids(self, model: str) -> Iterator[UnitId]:
+        """Give all units of a model in the order in which they are asked: by condition, case, repeat."""
+        for condition in self.conditions:
+            for case in self.cases:
+                for repeat in range(1, self.repeats + 1):
+                    yield UnitId(model, condition, case.id, repeat)
+
+    def open_units(self, model: str) -> Iterator[Unit]:
+        """Give the units of a model that this session works on, made as they are needed."""
+        for condition in self.conditions.values():
+            for case in self.cases:
+                for repeat in range(1, self.repeats + 1):
+                    unit_id = UnitId(model, condition.name, case.id, repeat)
+                    if self.is_open(unit_id):
+                        yield self._unit(unit_id, case, condition)
+
+    def count_open(self, model: str) -> int:
+        """Return how many units of a model this session works on."""
+        return sum(map(self.is_open, self.unit_ids(model)))
+
+    def _unit(self, unit_id: UnitId, case: Case, condition: ConditionPlan) -> Unit:
+        state = self.states.get(unit_id)
+        after = 0 if state is None else state.again_after
+        return Unit(self.run_id, unit_id, case, condition, self.models[unit_id.model], after)
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many units ended how, by model, in this session."""
+
+    outcomes: dict[str, Counter[UnitOutcome]] = field(default_factory=dict)
+
+    def add(self, unit: UnitId, outcome: UnitOutcome) -> None:
+        """Count one unit."""
+        self.outcomes.setdefault(unit.model, Counter())[outcome] += 1
+
+
+class Runner:
+    """Runs all open units. `stop` ends it early: what is in flight is finished and kept."""
+
+    def __init__(
+        self,
+        store: Store,
+        units: UnitRunner,
+        pools: Mapping[str, Pool],
+        *,
+        order: Order = "interleave",
+        on_unit: OnUnit = lambda unit, outcome: None,
+    ) -> None:
+        self._store = store
+        self._units = units
+        self._pools = pools
+        self._order = order
+        self._on_unit = on_unit
+        self._stopping: str | None = None
+        self.tally = Tally()
+
+    def stop(self, why: str) -> None:
+        """Send nothing more; sends in flight end by themselves, within their timeouts."""
+        self._stopping = why
+        for pool in self._pools.values():
+            pool.close(why)
+
+    async def run(self, work: Work) -> Tally:
+        """Work through all open units. Raises StoreError as soon as the store fails."""
+        if self._order == "model":
+            for model in work.models:
+                await self._run_model(work, model)
+            return self.tally
+        async with asyncio.TaskGroup() as group:
+            for model in work.models:
+                group.create_task(self._run_model(work, model), name=f"model {model}")
+        return self.tally
+
+    async def _run_model(self, work: Work, model: str) -> None:
+        pool = self._pools[model]
+        async with Window(pool.status) as window:
+            for unit in work.open_units(model):
+                if self._stopping is not None:
+                    return
+                await window.start(self._run_unit(unit))
+
+    async def _run_unit(self, unit: Unit) -> None:
+        result = await self._units.run(unit)
+        self.tally.add(unit.id, result.outcome)
+        if result.outcome is not UnitOutcome.NOT_ATTEMPTED or result.asks:
+            await self._store.finish_unit(unit.run_id, _state(unit, result), _links(result))
+        self._on_unit(unit.id, result.outcome)
+
+
+def _state(unit: Unit, result: UnitResult) -> UnitState:
+    error = None if result.error is None else f"{result.error.kind}: {result.error.message}"
+    return UnitState(
+        unit.id, result.outcome, again_after=unit.after, error=error, dropped_params=unit.model.dropped_params
+    )
+
+
+def _links(result: UnitResult) -> list[Link]:
+    used = set(result.used)
+    return [Link(ref.exchange_id, ref.purpose, ref.attempt, used=ref in used) for ref in result.asks]

@@ -1,0 +1,142 @@
+"""The scores of a run as data and as JSON: no clock and no path, so that a replay is byte-identical."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from harness.benchmarks.base import MetricValue
+from harness.cache.rows import UnitId
+from harness.canonical import JSON
+from harness.code_digest import parser_digest, scorer_digest
+from harness.outcomes import UnitOutcome
+from harness.references import References
+from harness.replay import ReplayedUnit
+from harness.score_ranking import Rank, rank_models, ranked_values
+from harness.score_rows import Row
+from harness.stored_run import StoredRun
+
+PARSER = "parser-1"
+"""Name of the way in which answers are read; its digest says exactly which code."""
+
+
+@dataclass(slots=True)
+class Changes:
+    """What the replay found on its way: units read differently than in the run, and gaps."""
+
+    units: int = 0
+    steps: dict[str, int] = field(default_factory=dict)
+    gaps: list[UnitId] = field(default_factory=list)
+
+    def note(self, replayed: ReplayedUnit) -> None:
+        """Count one unit."""
+        if replayed.result.outcome is UnitOutcome.GAP:
+            self.gaps.append(replayed.unit)
+        if replayed.changed and replayed.state is not None:
+            self.units += 1
+            step = f"{replayed.state.outcome} -> {replayed.result.outcome}"
+            self.steps[step] = self.steps.get(step, 0) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class CommonCases:
+    """The main metric on the cases that all complete models share, where these differ."""
+
+    cases: tuple[str, ...]
+    values: dict[str, MetricValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """All rows of a run, with everything that they depend on."""
+
+    stored: StoredRun
+    references: References
+    conventions: Mapping[str, str]
+    metric: str
+    rows: tuple[Row, ...]
+    case_errors: Mapping[str, tuple[str, ...]]
+    common: Mapping[str, CommonCases]
+    changes: Changes
+
+    def to_json(self) -> dict[str, JSON]:
+        """Return the scores as DESIGN section 8 has them: no clock, no path, the same on every replay."""
+        manifest, run = self.stored.manifest, self.stored.run
+        return {
+            "benchmark": manifest.benchmark,
+            "run": {"name": run.name, "digest": run.digest},
+            "parser": {"name": PARSER, "sha256": parser_digest(manifest.benchmark)},
+            "scorer": {"name": self.stored.benchmark.scorer, "sha256": scorer_digest(manifest.benchmark)},
+            "conventions": dict(sorted(self.conventions.items())),
+            "synthetic": manifest.synthetic or self.references.cases.synthetic,
+            "simulated": manifest.simulated,
+            "repeats": manifest.repeats,
+            "ranked_by": self.metric,
+            "references": {
+                "sha256": self.references.sha256,
+                "corrected": list(self.references.corrected),
+                "inputs_changed": list(self.references.inputs_changed),
+            },
+            "case_errors": {name: list(cases) for name, cases in self.case_errors.items() if cases},
+            "gaps": [_unit_json(unit) for unit in sorted(self.changes.gaps)],
+            "changed_since_run": {
+                "units": self.changes.units, "steps": dict(sorted(self.changes.steps.items()))
+            },
+            "common_cases": {name: self._common_json(common) for name, common in self.common.items()},
+            "rows": [row_json(row, rank) for row, rank in self._ranked()],
+        }
+
+    def _ranked(self) -> Sequence[tuple[Row, Rank | None]]:
+        ranks = {
+            condition: rank_models([row for row in self.rows if row.condition == condition], self.metric)
+            for condition in self.stored.conditions
+        }
+        return [
+            (row, ranks[row.condition][row.name] if row.kind == "model" else None) for row in self.rows
+        ]
+
+    def _common_json(self, common: CommonCases) -> JSON:
+        ranks = ranked_values(common.values)
+        rows = [
+            {"model": name, "value": metric.value, "n": metric.n, "rank": ranks[name].place}
+            for name, metric in sorted(common.values.items())
+        ]
+        return {"metric": self.metric, "n_cases": len(common.cases), "rows": rows}
+
+
+def row_json(row: Row, rank: Rank | None) -> JSON:
+    """Return one row as the scores have it; only models have a rank."""
+    return {
+        "model": row.name,
+        "kind": row.kind,
+        "condition": row.condition,
+        "rank": None if rank is None else rank.place,
+        "rank_reason": None if rank is None else rank.reason,
+        "n_cases": row.n_cases,
+        "n_units": row.n_units,
+        "outcomes": row.outcomes,
+        "incomplete": row.incomplete,
+        "to_complete": row.to_complete,
+        "coverage": row.coverage,
+        "not_applicable": list(row.not_applicable),
+        "not_rated": list(row.not_rated),
+        "as_answered": {path: metric_json(metric) for path, metric in row.as_answered.items()},
+        "valid_only": {path: metric_json(metric) for path, metric in row.valid_only.items()},
+    }
+
+
+def metric_json(metric: MetricValue) -> JSON:
+    """Return a number with its n; `sd` over repeats only where there are several."""
+    found: dict[str, JSON] = {
+        "value": metric.value,
+        "n": metric.n,
+        "ci": None if metric.ci is None else list(metric.ci),
+        "reason": metric.reason,
+    }
+    return found if metric.sd is None else found | {"sd": metric.sd}
+
+
+def _unit_json(unit: UnitId) -> JSON:
+    return {
+        "model": unit.model, "condition": unit.condition, "case_id": unit.case_id, "repeat": unit.repeat
+    }

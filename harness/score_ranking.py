@@ -1,0 +1,70 @@
+"""Ranks: only complete models, and only on the same cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.benchmarks.base import MetricValue
+from harness.score_rows import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """A row's place from 1 (equal values share one), or None and why."""
+
+    place: int | None
+    reason: str | None = None
+
+
+def rank_models(rows: Sequence[Row], metric: str) -> Mapping[str, Rank]:
+    """Return model -> rank in one condition, by the as-answered value of a metric, highest first.
+
+    Models that were scored on all cases are ranked; one to which some cases are not applicable has no
+    place among them (see `common_cases`).
+    """
+    ranks: dict[str, Rank] = {}
+    values: dict[str, float] = {}
+    same_cases = len({row.not_applicable for row in rows if _comparable(row)}) <= 1
+    for row in rows:
+        if row.kind != "model":
+            continue
+        value = row.as_answered[metric].value if metric in row.as_answered else None
+        if row.incomplete:
+            ranks[row.name] = Rank(None, f"incomplete: resume to complete: {row.to_complete} units")
+        elif row.n_cases == 0:
+            ranks[row.name] = Rank(None, "no case is applicable to this model")
+        elif row.not_applicable and not same_cases:
+            ranks[row.name] = Rank(
+                None, f"{len(row.not_applicable)} cases are not applicable; ranked on the common cases only"
+            )
+        elif value is None:
+            ranks[row.name] = Rank(None, f"{metric} has no value")
+        else:
+            values[row.name] = value
+    return ranks | places(values)
+
+
+def common_cases(rows: Sequence[Row], wanted: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the cases that every complete model was scored on; None when all have the same ones."""
+    comparable = [row for row in rows if _comparable(row)]
+    if len({row.not_applicable for row in comparable}) <= 1:
+        return None
+    missing = {case for row in comparable for case in row.not_applicable}
+    return tuple(case for case in wanted if case not in missing)
+
+
+def ranked_values(values: Mapping[str, MetricValue]) -> Mapping[str, Rank]:
+    """Return name -> rank by value, highest first; those without a value have no place."""
+    known = {name: metric.value for name, metric in values.items() if metric.value is not None}
+    unknown = {name: Rank(None, metric.reason) for name, metric in values.items() if metric.value is None}
+    return unknown | places(known)
+
+
+def places(values: Mapping[str, float]) -> dict[str, Rank]:
+    """Return name -> place: one more than the number of higher values."""
+    return {name: Rank(1 + sum(other > value for other in values.values())) for name, value in values.items()}
+
+
+def _comparable(row: Row) -> bool:
+    return row.kind == "model" and not row.incomplete and row.n_cases > 0

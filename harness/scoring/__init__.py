@@ -1,0 +1,1 @@
+"""Metrics that know nothing of benchmarks, models or stores."""

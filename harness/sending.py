@@ -1,0 +1,123 @@
+"""One send: media loaded and encoded, the request sent, the raw answer read, masked and described."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from harness.cache.key import wire_document
+from harness.cache.rows import NewExchange
+from harness.canonical import sha256_hex
+from harness.media import load
+from harness.messages import Fault, ImagePart, RawReply, Reply, Request, WireRequest
+from harness.providers.base import get_adapter, read
+from harness.providers.encoding import encode_body, mask_headers, mask_secrets
+from harness.providers.transport import Transport
+from harness.providers.waits import LearnedLimits, limits_from_headers
+from harness.settings import Model
+
+Now: TypeAlias = Callable[[], float]
+BaseUrl: TypeAlias = Callable[[Model], str]
+
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class SentExchange:
+    """A committed send: its id in the store, its HTTP status, what it meant."""
+
+    id: int
+    status: int
+    meaning: Reply | Fault
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Sends requests with the keys of one session.
+
+    `keys`: name of an environment variable -> its value. `base_url` gives the address of a model's
+    provider, which for the simulator is known only once it runs.
+    """
+
+    transport: Transport
+    keys: Mapping[str, str]
+    base_url: BaseUrl = field(default=lambda model: model.provider.base_url)
+    now: Now = time.time
+
+    async def send(
+        self, model: Model, request: Request, wire: WireRequest, *, key: str, endpoint: str, pool: str
+    ) -> tuple[NewExchange, Reply | Fault]:
+        """Send once; return the exchange as it is to be stored, keys masked, and what it means.
+
+        Raises MediaError where a medium cannot be read or has changed; nothing was sent then.
+        """
+        body, media_sent = await asyncio.to_thread(_encode, request, wire)
+        adapter = get_adapter(model.provider.adapter)
+        api_key = self.keys.get(model.provider.api_key_env or "")
+        started_at = self.now()
+        sent = await self.transport.send(
+            wire,
+            model,
+            body,
+            auth_headers=adapter.auth_headers(model.provider, api_key),
+            base_url=self.base_url(model),
+        )
+        raw, masked = self._mask(sent.raw)
+        meaning = read(raw, model.provider) if sent.fault is None else self._masked_fault(sent.fault)
+        exchange = NewExchange(
+            key=key,
+            pool=pool,
+            purpose=request.purpose,
+            attempt=request.attempt,
+            repeat=request.repeat,
+            provider=model.provider.name,
+            endpoint=endpoint,
+            model=model.model,
+            adapter=adapter.kind,
+            wire_revision=adapter.wire_revision,
+            request=wire_document(wire),
+            raw=raw,
+            outcome=meaning.outcome,
+            started_at_us=int(started_at * _MILLION),
+            total_s=sent.total_s,
+            first_byte_s=sent.first_byte_s,
+            served_model=meaning.served_model if isinstance(meaning, Reply) else None,
+            usage=meaning.usage,
+            maybe_billed=isinstance(meaning, Fault) and meaning.maybe_billed,
+            error=meaning.message if isinstance(meaning, Fault) else None,
+            masked=masked,
+            media_sent=media_sent,
+        )
+        return exchange, meaning
+
+    def limits(self, exchange: NewExchange, model: Model) -> LearnedLimits:
+        """Return the rate limits that an answer's headers tell."""
+        return limits_from_headers(model.provider.limit_headers, exchange.raw.headers)
+
+    def _mask(self, raw: RawReply) -> tuple[RawReply, bool]:
+        secrets = tuple(self.keys.values())
+        body, in_body = mask_secrets(raw.body, secrets)
+        headers, in_headers = mask_headers(raw.headers, secrets)
+        return RawReply(raw.status, headers, body), in_body or in_headers
+
+    def _masked_fault(self, fault: Fault) -> Fault:
+        data, found = mask_secrets(fault.message.encode("utf-8", "surrogatepass"), self.keys.values())
+        return replace(fault, message=data.decode("utf-8", "replace")) if found else fault
+
+
+def _encode(request: Request, wire: WireRequest) -> tuple[bytes, dict[str, str]]:
+    """Return the body to be sent and, for each medium, the digest of the bytes it was sent as."""
+    media_bytes: dict[tuple[str, str], bytes] = {}
+    media_sent: dict[str, str] = {}
+    for message in request.messages:
+        for part in message.parts:
+            if isinstance(part, ImagePart) and (part.media.sha256, part.recipe) not in media_bytes:
+                data = load(part.media, part.recipe)
+                media_bytes[part.media.sha256, part.recipe] = data
+                media_sent[part.media.sha256] = (
+                    part.media.sha256 if part.recipe == "original" else sha256_hex(data)
+                )
+    return encode_body(wire, media_bytes), media_sent

@@ -1,0 +1,242 @@
+"""One invocation that works on a run: what is open, with which keys, under which limits, and how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from harness import __version__
+from harness.budget import Budget, MaxCost
+from harness.cache.rows import Run, UnitId, UnitState
+from harness.cache.store import Store
+from harness.canonical import JSON
+from harness.errors import MissingKeyError
+from harness.outcomes import ASKED_AGAIN_ON_RESUME, SHOWN_AS_FAILED, UnitOutcome
+from harness.planning import Plan
+from harness.pools import Pool, PoolLimits, pool_name
+from harness.run_options import RunOptions, SessionOptions
+from harness.runner import OnUnit, Runner, Work
+from harness.settings import Model
+
+if TYPE_CHECKING:
+    from harness.client import Client
+
+EXIT_FAILED = 1
+EXIT_INCOMPLETE = 3
+EXIT_BUDGET = 4
+EXIT_INTERRUPTED = 130
+INTERRUPTED = "interrupted"
+GRACE_S = 60.0
+"""How long requests in flight may take to end after the first Ctrl-C; then they are cut off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A run as a session finds it: what is done, what is open, what `--again` marked."""
+
+    run: Run
+    states: Mapping[UnitId, UnitState]
+    work: Work
+    open_by_model: Mapping[str, int]
+
+    @property
+    def n_open(self) -> int:
+        """Units that this session works on."""
+        return sum(self.open_by_model.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The parts of a session at work, for progress lines and signals."""
+
+    runner: Runner
+    pools: Mapping[str, Pool]
+    budget: Budget
+    client: Client
+
+
+async def open_run(store: Store, plan: Plan, name: str | None, options: SessionOptions) -> Opening:
+    """Store what the run wants and return what is open. Raises RunNameTakenError."""
+    for data in plan.blobs.values():
+        await store.put_blob(data)
+    run = await store.save_run(name, plan.manifest.digest(), plan.benchmark.name, plan.manifest.to_json())
+    return await look_at(store, plan, run, options, mark=True)
+
+
+async def look_at(
+    store: Store | None, plan: Plan, run: Run | None, options: SessionOptions, *, mark: bool
+) -> Opening:
+    """Return how far a run has come; `run` None: it was never started. With `mark`, `--again` is noted."""
+    states = {} if run is None or store is None else await store.unit_states(run.id)
+    if run is not None and store is not None and options.again:
+        wanted = _again(states, options)
+        if mark and wanted:
+            await store.mark_again(run.id, wanted)
+            states = await store.unit_states(run.id)
+        else:
+            states = {unit: _reopened(state, unit in set(wanted)) for unit, state in states.items()}
+    shown = run or Run(0, "(new)", plan.manifest.digest(), plan.benchmark.name, {}, 0)
+    work = Work(
+        run_id=shown.id,
+        cases=plan.cases.cases,
+        conditions=plan.conditions,
+        models=plan.models,
+        repeats=plan.manifest.repeats,
+        states=states,
+        ask_again=ASKED_AGAIN_ON_RESUME,
+    )
+    return Opening(shown, states, work, {name: work.count_open(name) for name in plan.models})
+
+
+def _again(states: Mapping[UnitId, UnitState], options: SessionOptions) -> list[UnitId]:
+    """Return the units that `--again` asks once more; none while an earlier list is unfinished."""
+    if any(state.outcome is None for state in states.values()):
+        return []
+    return [unit for unit, state in states.items() if state.outcome in options.again]
+
+
+def _reopened(state: UnitState, again: bool) -> UnitState:
+    return UnitState(state.unit, None, state.again_after) if again else state
+
+
+def needed_keys(plan: Plan, opening: Opening, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the API keys of all models that will be asked. Raises MissingKeyError that names the ways out."""
+    keys: dict[str, str] = {}
+    for name, model_plan in plan.models.items():
+        if not opening.open_by_model[name]:
+            continue
+        _need(keys, model_plan.model, environment, "give it, or leave the model out")
+        if model_plan.reformatter is not None:
+            ways = "give it, or choose --reformatter MODEL, or --reformatter none"
+            _need(keys, model_plan.reformatter, environment, ways, role="the reformatter")
+    return keys
+
+
+def _need(
+    keys: dict[str, str], model: Model, environment: Mapping[str, str], ways: str, role: str = "model"
+) -> None:
+    variable = model.provider.api_key_env
+    if variable is None:
+        return
+    value = environment.get(variable, "").strip()
+    if not value:
+        raise MissingKeyError(f"{role} {model.name!r} needs an API key in {variable}, which is not set; {ways}")
+    keys[variable] = value
+
+
+def session_info(plan: Plan, options: RunOptions, session: SessionOptions) -> Mapping[str, JSON]:
+    """Return what is kept of a session: version, models with prices, options; no key, no address with one."""
+    return {
+        "version": __version__,
+        "models": {name: model.model_dump(mode="json") for name, model in plan.all_models().items()},
+        "options": options.to_json(),
+        "limits": {"max_wait_s": session.max_wait_s, "max_in_flight": session.max_in_flight},
+        "again": list(session.again),
+    }
+
+
+def make_pools(plan: Plan, options: SessionOptions) -> dict[str, Pool]:
+    """Return each model's pool; models that share a rate limit share one."""
+    by_name: dict[str, Pool] = {}
+    pools: dict[str, Pool] = {}
+    for name, model in plan.all_models().items():
+        limits = PoolLimits.of(model, options.max_wait_s, options.max_in_flight)
+        pools[name] = by_name.setdefault(pool_name(model), Pool(pool_name(model), limits))
+    return pools
+
+
+@asynccontextmanager
+async def live_session(
+    store: Store,
+    plan: Plan,
+    opening: Opening,
+    options: SessionOptions,
+    *,
+    session_id: int,
+    keys: Mapping[str, str],
+    on_unit: OnUnit,
+) -> AsyncIterator[Live]:
+    """Open connections, pools and budget; close them at the end."""
+    from harness.client import Client
+    from harness.providers.transport import Transport
+    from harness.sending import Sender
+    from harness.units import UnitRunner
+
+    async with AsyncExitStack() as stack:
+        transport = await stack.enter_async_context(Transport())
+        simulator = await _simulator(stack, plan)
+        by_model = {name: limit for name, limit in options.max_cost.items() if name is not None}
+        budget = Budget(MaxCost(options.max_cost.get(None), by_model))
+        pools = make_pools(plan, options)
+        sender = Sender(transport, keys, lambda model: model.provider.base_url or simulator)
+        client = Client(store, sender, pools, session=session_id, budget=budget)
+        units = UnitRunner(plan.benchmark, client, plan.manifest.structured)
+        runner = Runner(store, units, pools, order=options.order, on_unit=on_unit)
+        yield Live(runner, pools, budget, client)
+
+
+async def _simulator(stack: AsyncExitStack, plan: Plan) -> str:
+    """Start the simulator where a model needs it, and return its address."""
+    if not any(model.simulated and not model.provider.base_url for model in plan.all_models().values()):
+        return ""
+    from harness.simulator.server import ensure_simulator, stop_simulator
+
+    stack.push_async_callback(stop_simulator)
+    return await ensure_simulator()
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """How the user ends a session early: `soon` finishes what is in flight, `now` does not."""
+
+    soon: asyncio.Event = field(default_factory=asyncio.Event)
+    now: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def ask(self) -> bool:
+        """Ask to stop soon, the second time now; True the second time."""
+        again = self.soon.is_set()
+        (self.now if again else self.soon).set()
+        return again
+
+
+async def run_units(live: Live, work: Work, stop: Stop) -> bool:
+    """Work through the open units; True if `stop` ended it early. Cut off after `GRACE_S` once stopped."""
+    async with asyncio.TaskGroup() as group:
+        units = group.create_task(live.runner.run(work), name="units")
+        soon = group.create_task(stop.soon.wait(), name="stop soon")
+        now = group.create_task(stop.now.wait(), name="stop now")
+        await asyncio.wait({units, soon}, return_when=asyncio.FIRST_COMPLETED)
+        if not units.done():
+            live.runner.stop(INTERRUPTED)
+            await asyncio.wait({units, now}, timeout=GRACE_S, return_when=asyncio.FIRST_COMPLETED)
+        for task in (units, soon, now):
+            task.cancel()
+    return stop.soon.is_set()
+
+
+def exit_code(work: Work, states: Mapping[UnitId, UnitState], *, interrupted: bool, budget_reached: bool) -> int:
+    """Return what `run` ends with, by the outcomes of all units that the run wants."""
+    if interrupted:
+        return EXIT_INTERRUPTED
+    if budget_reached:
+        return EXIT_BUDGET
+    for model in work.models:
+        outcomes = final_outcomes(work, states, model)
+        if any(outcomes[outcome] for outcome in SHOWN_AS_FAILED):
+            return EXIT_INCOMPLETE
+        if outcomes[UnitOutcome.NOT_APPLICABLE] == outcomes.total():
+            return EXIT_INCOMPLETE
+    return 0
+
+
+def final_outcomes(work: Work, states: Mapping[UnitId, UnitState], model: str) -> Counter[UnitOutcome]:
+    """Return how a model's units stand; one that was never finished is `not_attempted`."""
+    counts: Counter[UnitOutcome] = Counter()
+    for unit in work.unit_ids(model):
+        state = states.get(unit)
+        counts[(state.outcome if state else None) or UnitOutcome.NOT_ATTEMPTED] += 1
+    return counts

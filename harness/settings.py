@@ -1,0 +1,102 @@
+"""Typed settings of providers and models, as `harness.toml` and the catalogue give them.
+
+Every field is classified by `ANSWER_FIELDS_*`: what changes the answer enters the request key.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+
+class Settings(BaseModel):
+    """Frozen, and strict about names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ErrorRule(Settings):
+    """Recognises one kind of error body: every field that is given must match.
+
+    `code` is compared with the body's code, type or status; `message` is a case-insensitive substring.
+    """
+
+    status: int | None = None
+    code: str | None = None
+    message: str | None = None
+
+
+class Provider(Settings):
+    """Who is called: an account and a wire format."""
+
+    name: str
+    adapter: Literal["openai", "gemini", "simulator"]
+    base_url: str = ""
+    endpoint: str | None = None
+    api_key_env: str | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
+    limit_headers: Literal["openai", "anthropic", "azure", "groq", "mistral", "none"] = "none"
+    max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    reasoning_fields: tuple[str, ...] = ("reasoning", "reasoning_content")
+    verify_tls: bool = True
+    errors: dict[str, tuple[ErrorRule, ...]] = Field(default_factory=dict)
+    """Exchange outcome name -> rules tried before the adapter's own reading."""
+
+
+class Price(Settings):
+    """US dollars per million tokens; None is unknown, never 0."""
+
+    input: float | None = Field(default=None, ge=0)
+    output: float | None = Field(default=None, ge=0)
+    cached_input: float | None = Field(default=None, ge=0)
+
+
+class ImageLimits(Settings):
+    """What a model takes of one image; None is unknown."""
+
+    max_bytes: int | None = Field(default=None, gt=0)
+    max_pixels: int | None = Field(default=None, gt=0)
+    mime: tuple[str, ...] = ("image/png", "image/jpeg", "image/webp")
+
+
+class Model(Settings):
+    """Which weights are asked, and what they can do."""
+
+    name: str
+    provider: Provider
+    model: str
+    inputs: tuple[Literal["text", "image", "video"], ...] = ("text", "image")
+    structured: tuple[Literal["json", "schema"], ...] = ()
+    context_tokens: int | None = Field(default=None, gt=0)
+    max_output_tokens: int | None = Field(default=None, gt=0)
+    max_images: int | None = Field(default=None, gt=0)
+    image: ImageLimits = ImageLimits()
+    unsupported_params: tuple[str, ...] = ()
+    params: dict[str, JsonValue] = Field(default_factory=dict)
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    tokens_per_minute: float | None = Field(default=None, gt=0)
+    input_tokens_per_minute: float | None = Field(default=None, gt=0)
+    output_tokens_per_minute: float | None = Field(default=None, gt=0)
+    max_in_flight: int | None = Field(default=None, gt=0)
+    connect_timeout_s: float = Field(default=10.0, gt=0)
+    idle_timeout_s: float = Field(default=600.0, gt=0)
+    total_timeout_s: float = Field(default=1800.0, gt=0)
+    max_sends: int = Field(default=4, gt=0)
+    stream: bool = False
+    price: Price = Price()
+    retired: str | None = None
+    """Set when the provider no longer serves it: the date or fact, and what to use instead."""
+    note: str | None = None
+
+    @property
+    def simulated(self) -> bool:
+        """True for models that no one trained: every table that holds one says so."""
+        return self.provider.adapter == "simulator"
+
+
+ANSWER_FIELDS_PROVIDER = frozenset({"adapter", "base_url", "endpoint", "headers", "max_tokens_field"})
+"""Provider fields that change the answer (F1); `base_url` counts only where no `endpoint` is named."""
+
+ANSWER_FIELDS_MODEL = frozenset({"model", "provider", "params"})
+"""Model fields that change the answer (F1). All others must not change the key (F2)."""

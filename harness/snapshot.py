@@ -1,0 +1,67 @@
+"""The compressed copy of the cases that a run keeps, so that it is scored without their files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+from harness.benchmarks.base import Case, CaseSet
+from harness.canonical import JSON, canonical_json
+from harness.media import Media
+
+
+def encode_cases(cases: CaseSet) -> bytes:
+    """Return a case set as canonical JSON lines: a head line, then one line a case.
+
+    Paths are left out: the same cases in another folder give the same bytes.
+    """
+    head = {"synthetic": cases.synthetic, "raters": cases.raters, "n": len(cases.cases)}
+    return b"\n".join([canonical_json(head), *(canonical_json(_case(case)) for case in cases.cases)])
+
+
+def decode_cases(data: bytes) -> CaseSet:
+    """Undo `encode_cases`; media come back without a path."""
+    head_line, *lines = data.split(b"\n")
+    head = json.loads(head_line)
+    return CaseSet(
+        cases=tuple(_read_case(json.loads(line)) for line in lines),
+        raters=head["raters"],
+        synthetic=head["synthetic"],
+        source="snapshot",
+    )
+
+
+def _case(case: Case) -> Mapping[str, object]:
+    return {
+        "id": case.id,
+        "fields": case.fields,
+        "media": {role: [_media(one) for one in media] for role, media in case.media.items()},
+        "reference": case.reference,
+        "group": case.group,
+        "tags": list(case.tags),
+        "problem": case.problem,
+    }
+
+
+def _media(media: Media) -> Mapping[str, JSON]:
+    return {
+        "sha256": media.sha256,
+        "mime": media.mime,
+        "size": media.size,
+        "width": media.width,
+        "height": media.height,
+    }
+
+
+def _read_case(data: Mapping[str, JSON]) -> Case:
+    media = cast("Mapping[str, list[dict[str, Any]]]", data["media"])
+    return Case(
+        id=cast(str, data["id"]),
+        fields=cast("Mapping[str, str]", data["fields"]),
+        media={role: tuple(Media(**one) for one in many) for role, many in media.items()},
+        reference=cast("Mapping[str, JSON]", data["reference"]),
+        group=cast("str | None", data["group"]),
+        tags=tuple(cast("list[str]", data["tags"])),
+        problem=cast("str | None", data["problem"]),
+    )

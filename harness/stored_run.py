@@ -1,0 +1,87 @@
+"""A run as its store remembers it: the manifest, its snapshots, and the settings of its sessions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from harness.benchmarks.base import Benchmark, Case, CaseSet, get_benchmark
+from harness.cache.rows import Run, Session
+from harness.cache.store import Store
+from harness.canonical import JSON
+from harness.manifest import BlobRef, Manifest, read_manifest
+from harness.settings import Model, Price
+from harness.snapshot import decode_cases
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """Everything that a run's units are read with; nothing of it comes from today's files.
+
+    `models` and `session_models` include the reformatters: the first as the latest session that knew
+    them had them, the second by the session.
+    """
+
+    run: Run
+    manifest: Manifest
+    benchmark: Benchmark
+    cases: CaseSet
+    blobs: Mapping[str, bytes]
+    models: Mapping[str, Model]
+    session_models: Mapping[int, Mapping[str, Model]]
+    case_by_id: Mapping[str, Case] = field(default_factory=dict)
+
+    def schema_body(self, ref: BlobRef | None) -> Mapping[str, JSON] | None:
+        """Return the body of a schema that the run keeps; None for free text."""
+        return None if ref is None else cast("Mapping[str, JSON]", json.loads(self.blobs[ref.sha256]))
+
+    def prompt_text(self, ref: BlobRef) -> str:
+        """Return the text of a prompt that the run keeps."""
+        return self.blobs[ref.sha256].decode("utf-8")
+
+    def price(self, model: str, session: int) -> Price:
+        """Return a model's prices as the session had them, else those of the latest one that knew it."""
+        known = self.session_models.get(session, {}).get(model) or self.models.get(model)
+        return Price() if known is None else known.price
+
+    @property
+    def conditions(self) -> Sequence[str]:
+        """The run's conditions in the benchmark's order."""
+        order = {name: place for place, name in enumerate(self.benchmark.conditions)}
+        return sorted(self.manifest.conditions, key=lambda name: (order.get(name, len(order)), name))
+
+
+async def load_run(store: Store, run: Run) -> StoredRun:
+    """Read a run's manifest and snapshots. Raises StoreError when a snapshot is missing or damaged."""
+    manifest = read_manifest(run.manifest)
+    sessions = await store.sessions(run.id)
+    session_models = {session.id: _models(session) for session in sessions}
+    models: dict[str, Model] = {}
+    for session in sorted(sessions, key=lambda one: one.id):
+        models |= session_models[session.id]
+    blobs = await store.get_blobs([ref.sha256 for ref in (manifest.cases, *_refs(manifest))])
+    cases = decode_cases(blobs.pop(manifest.cases.sha256))
+    return StoredRun(
+        run=run,
+        manifest=manifest,
+        benchmark=get_benchmark(manifest.benchmark),
+        cases=cases,
+        blobs=blobs,
+        models=models,
+        session_models=session_models,
+        case_by_id={case.id: case for case in cases.cases},
+    )
+
+
+def _models(session: Session) -> Mapping[str, Model]:
+    found = cast("Mapping[str, Any]", session.info.get("models") or {})
+    return {name: Model.model_validate(settings) for name, settings in found.items()}
+
+
+def _refs(manifest: Manifest) -> Sequence[BlobRef]:
+    conditions = [*manifest.conditions.values()]
+    if manifest.reformat is not None:
+        conditions += manifest.reformat.conditions.values()
+    return [ref for one in conditions for ref in (one.prompt, one.schema) if ref is not None]

@@ -1,0 +1,159 @@
+"""One unit from its case to its record."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from harness.attempts import Asked, AttemptPolicy, Feedback, UnitError, UnitResult, run_attempts
+from harness.benchmarks.base import Benchmark, Case, Prompt
+from harness.cache.rows import UnitId
+from harness.canonical import JSON
+from harness.client import Ask, Client
+from harness.errors import MediaError, MediaLimitError, StoreError, UnsupportedInputError
+from harness.media import choose_recipe
+from harness.messages import ImagePart, Message, Part, Request, Schema, Structured
+from harness.outcomes import UnitOutcome
+from harness.reformatter import feedback_messages, reformat_messages
+from harness.settings import Model
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionPlan:
+    """How one condition is asked: prompt, schema, and what decides whether an answer is usable."""
+
+    name: str
+    prompt: Prompt
+    schema: Schema | None
+    policy: AttemptPolicy
+    reformat_prompt: Prompt | None
+    reformat_schema: Schema | None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlan:
+    """A model with the parameters that are sent, and who restates its unusable answers."""
+
+    model: Model
+    params: Mapping[str, JSON]
+    dropped_params: tuple[str, ...] = ()
+    reformatter: Model | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit with all that is needed to ask it; exchanges with ids up to `after` do not serve it."""
+
+    run_id: int
+    id: UnitId
+    case: Case
+    condition: ConditionPlan
+    model: ModelPlan
+    after: int = 0
+
+
+class UnitRunner:
+    """Asks units of one benchmark by one client."""
+
+    def __init__(self, benchmark: Benchmark, client: Client, structured: Structured) -> None:
+        self._benchmark = benchmark
+        self._client = client
+        self._structured = structured
+
+    async def run(self, unit: Unit) -> UnitResult:
+        """Return how a unit ended. Raises StoreError; any other trouble is the unit's own (F40)."""
+        if unit.case.problem is not None:
+            return _failed(UnitOutcome.CASE_ERROR, "case", unit.case.problem)
+        try:
+            messages = await self._messages(unit)
+            asker = _LiveAsker(self._client, unit, messages, self._structured)
+            policy = replace(unit.condition.policy, reformat=unit.model.reformatter is not None)
+            return await run_attempts(asker, policy)
+        except MediaLimitError as error:
+            return _failed(UnitOutcome.NOT_APPLICABLE, "media_limit", str(error))
+        except MediaError as error:
+            return _failed(UnitOutcome.CASE_ERROR, "media", str(error))
+        except UnsupportedInputError as error:
+            return _failed(UnitOutcome.NOT_APPLICABLE, "unsupported_input", str(error))
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 - one poisoned case must not end a night's run
+            # The text of an unforeseen error may quote a case: only its kind is kept.
+            _log.error("unit %s: internal error %s", unit.id, type(error).__name__, exc_info=_debugging())
+            return _failed(
+                UnitOutcome.PROVIDER_ERROR, "internal", f"internal error {type(error).__name__}; please report it"
+            )
+
+    async def _messages(self, unit: Unit) -> tuple[Message, ...]:
+        """Return the messages; recipes are chosen off the event loop, since that may read the images."""
+        messages = self._benchmark.render(unit.case, unit.condition.name, unit.condition.prompt)
+        if not any(isinstance(part, ImagePart) for message in messages for part in message.parts):
+            return messages
+        return await asyncio.to_thread(_with_recipes, messages, unit.model.model)
+
+
+def first_request(benchmark: Benchmark, unit: Unit, structured: Structured) -> Request:
+    """Return what a unit asks first. Raises MediaError or UnsupportedInputError; may read the images."""
+    messages = benchmark.render(unit.case, unit.condition.name, unit.condition.prompt)
+    return _request(unit, _with_recipes(messages, unit.model.model), structured, attempt=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _LiveAsker:
+    client: Client
+    unit: Unit
+    messages: tuple[Message, ...]
+    structured: Structured
+
+    async def answer(self, attempt: int, feedback: Feedback | None) -> Asked:
+        messages = self.messages if feedback is None else feedback_messages(self.messages, feedback)
+        request = _request(self.unit, messages, self.structured, attempt)
+        return await self._ask(request, self.unit.model.model)
+
+    async def reformat(self, answer: str) -> Asked:
+        condition, reformatter = self.unit.condition, self.unit.model.reformatter
+        assert condition.reformat_prompt is not None and reformatter is not None
+        request = Request(
+            reformat_messages(condition.reformat_prompt, answer),
+            params=reformatter.params,
+            schema=condition.reformat_schema,
+            purpose="reformat",
+            repeat=self.unit.id.repeat,
+        )
+        return await self._ask(request, reformatter)
+
+    async def _ask(self, request: Request, model: Model) -> Asked:
+        unit = self.unit
+        return await self.client.ask(Ask(request, model, (unit.run_id, unit.id), unit.after))
+
+
+def _request(unit: Unit, messages: tuple[Message, ...], structured: Structured, attempt: int) -> Request:
+    return Request(
+        messages,
+        params=unit.model.params,
+        schema=unit.condition.schema,
+        structured=structured,
+        attempt=attempt,
+        repeat=unit.id.repeat,
+    )
+
+
+def _with_recipes(messages: tuple[Message, ...], model: Model) -> tuple[Message, ...]:
+    def chosen(part: Part) -> Part:
+        if not isinstance(part, ImagePart) or part.media.path is None:
+            return part
+        return replace(part, recipe=choose_recipe(part.media, model.image, part.media.path))
+
+    return tuple(Message(one.role, tuple(chosen(part) for part in one.parts)) for one in messages)
+
+
+def _failed(outcome: UnitOutcome, kind: str, message: str) -> UnitResult:
+    return UnitResult(outcome, error=UnitError(kind, message))
+
+
+def _debugging() -> bool:
+    return _log.isEnabledFor(logging.DEBUG)

@@ -1,0 +1,105 @@
+"""What happens when the disk fails us."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from pathlib import Path
+
+import pytest
+from store_examples import a_key, a_session, an_exchange
+
+from harness.cache.dialects import Fault, SqliteDialect
+from harness.cache.store import Store
+from harness.errors import StoreError
+from harness.messages import RawReply
+
+BIG = RawReply(200, {}, bytes(range(256)) * 16)
+
+
+async def limit_pages(store: Store, pages: int) -> None:
+    """Let SQLite believe that the disk ends after so many pages more than are used."""
+    async with store._database.writable().connect() as connection:
+        used = (await connection.exec_driver_sql("PRAGMA page_count")).scalar_one()
+        await connection.exec_driver_sql(f"PRAGMA max_page_count={used + pages}")
+
+
+async def test_a_full_disk_fails_every_waiting_entry_and_says_what_to_do(store: Store) -> None:  # F23
+    _, session = await a_session(store)
+    await limit_pages(store, 3)
+    entries = (store.append(an_exchange(n, raw=BIG), session=session, serve=True) for n in range(600))
+    results = await asyncio.wait_for(asyncio.gather(*entries, return_exceptions=True), 30)
+    assert all(isinstance(result, StoreError) for result in results)
+    assert "disk is full; free some space" in str(results[0])
+    assert len({id(result) for result in results}) == 600
+
+
+async def test_the_store_goes_on_when_there_is_space_again(store: Store) -> None:
+    _, session = await a_session(store)
+    await limit_pages(store, 0)
+    with pytest.raises(StoreError, match="disk is full"):
+        await asyncio.gather(
+            *(store.append(an_exchange(n, raw=BIG), session=session, serve=True) for n in range(60))
+        )
+    await limit_pages(store, 10_000)
+    await store.append(an_exchange("after"), session=session, serve=True)
+    assert set(await store.served([a_key(0), a_key("after")])) == {a_key("after")}
+    assert await store.verify() == []
+
+
+async def test_a_program_error_in_one_entry_does_not_stop_the_writer(store: Store) -> None:
+    async def broken(_transaction: object, _items: object) -> list[None]:
+        raise RuntimeError("a bug")
+
+    broken_entry = store._writer.submit(broken, None)
+    good_entry = store.put_blob(b"fine")
+    error, digest = await asyncio.gather(broken_entry, good_entry, return_exceptions=True)
+    assert isinstance(error, StoreError)
+    assert isinstance(digest, str)
+    assert await store.get_blob(digest) == b"fine"
+
+
+async def test_a_writer_that_is_cancelled_leaves_nobody_waiting(store: Store) -> None:
+    _, session = await a_session(store)
+    entries = [
+        asyncio.create_task(store.append(an_exchange(n), session=session, serve=True)) for n in range(300)
+    ]
+    await asyncio.sleep(0)
+    assert store._writer._task is not None
+    store._writer._task.cancel()
+    results = await asyncio.wait_for(asyncio.gather(*entries, return_exceptions=True), 10)
+    assert all(isinstance(result, StoreError) for result in results)
+    with pytest.raises(StoreError, match="is closed"):
+        await store.put_blob(b"late")
+
+
+async def test_a_damaged_file_is_reported_as_damaged(store_path: Path) -> None:
+    async with await Store.open(str(store_path)) as store:
+        _, session = await a_session(store)
+        await asyncio.gather(
+            *(store.append(an_exchange(n, raw=BIG), session=session, serve=True) for n in range(50))
+        )
+    data = bytearray(store_path.read_bytes())
+    data[4096:] = b"\xff" * (len(data) - 4096)
+    store_path.write_bytes(data)
+    with pytest.raises(StoreError, match="is damaged; stop, copy the file"):
+        async with await Store.open(str(store_path)) as store:
+            await store.served([a_key(1)])
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("SQLITE_BUSY_SNAPSHOT", Fault.BUSY),
+        ("SQLITE_FULL", Fault.FULL),
+        ("SQLITE_READONLY_DBMOVED", Fault.READ_ONLY),
+        ("SQLITE_IOERR_WRITE", Fault.UNREACHABLE),
+        ("SQLITE_CANTOPEN", Fault.UNREACHABLE),
+        ("SQLITE_CORRUPT", Fault.DAMAGED),
+        ("SQLITE_CONSTRAINT_FOREIGNKEY", Fault.REFUSED),
+    ],
+)
+def test_faults_are_told_apart_by_sqlites_own_code(tmp_path: Path, name: str, fault: Fault) -> None:
+    error = sqlite3.OperationalError("whatever it says")
+    error.sqlite_errorname = name
+    assert SqliteDialect(tmp_path / "s").fault(error) is fault

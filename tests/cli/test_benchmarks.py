@@ -1,0 +1,41 @@
+"""`harness benchmarks`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from harness.benchmarks.base import BENCHMARKS, get_benchmark
+from harness.cli.main import cli
+
+
+def test_every_benchmark_is_listed_with_its_facts() -> None:
+    listed = json.loads(CliRunner().invoke(cli, ["benchmarks", "--json"]).stdout)
+    assert [each["name"] for each in listed] == sorted(BENCHMARKS)
+    triage = listed[[each["name"] for each in listed].index("triage")]
+    assert triage["main_conditions"] == ["both"]
+    assert triage["conditions"] == list(get_benchmark("triage").conditions)
+    benchmark = get_benchmark("triage")
+    assert triage["sample_cases"] == len(benchmark.load(benchmark.sample_dir()).cases)
+
+
+def test_a_page_names_conditions_reformatter_and_conventions_in_80_columns() -> None:
+    page = CliRunner().invoke(cli, ["benchmarks", "triage"]).stdout
+    assert max(len(line) for line in page.splitlines()) <= 80
+    for words in ("both", "complaint", "opg", "gemini", "zero_division: 0", "synthetic", "bundled sample"):
+        assert words in page
+
+
+def test_what_the_user_configured_is_shown(tmp_path: Path) -> None:
+    text = "[benchmarks.triage]\ndata = 'd'\nreformatter = 'mine'\n"
+    Path("harness.toml").write_text(text, encoding="utf-8")
+    (facts,) = json.loads(CliRunner().invoke(cli, ["benchmarks", "triage", "--json"]).stdout)
+    assert (facts["data"], facts["reformatter"]) == (str(tmp_path / "d"), "mine")
+    assert facts["reformatter_departure"] is None
+
+
+def test_an_unknown_benchmark_ends_with_2() -> None:
+    result = CliRunner().invoke(cli, ["benchmarks", "traige"])
+    assert (result.exit_code, "unknown benchmark 'traige'" in result.stderr) == (2, True)

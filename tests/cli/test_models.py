@@ -1,0 +1,82 @@
+"""`harness models`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from harness.cli.main import cli
+
+CONFIG = """
+[providers.lab]
+adapter = "openai"
+base_url = "http://127.0.0.1:8000/v1"
+api_key_env = "LAB_API_KEY"
+
+[models.lab-eye]
+provider = "lab"
+model = "Org/Eye-7B"
+retired = "2025-06-01; use lab-eye-2"
+note = "a note that is far too long for one line of a table of eighty columns, by a good margin"
+"""
+
+
+def models(*args: str) -> Result:
+    Path("harness.toml").write_text(CONFIG, encoding="utf-8")
+    return CliRunner().invoke(cli, ["models", *args])
+
+
+def test_the_users_models_stand_among_the_catalogues() -> None:
+    result = models()
+    assert result.exit_code == 0
+    assert "lab-eye" in result.stdout
+    assert "sim/steady" in result.stdout
+
+
+def test_text_filters_by_name_provider_and_model_id() -> None:
+    for text in ("lab-EYE", "lab", "org/eye"):
+        names = [model["name"] for model in json.loads(models(text, "--json").stdout)]
+        assert "lab-eye" in names
+        assert "sim/steady" not in names
+
+
+def test_a_table_line_keeps_the_name_and_cuts_the_notes() -> None:
+    (line,) = [line for line in models("lab-eye").stdout.splitlines() if line.startswith("lab-eye")]
+    assert len(line) <= 80
+    assert line.endswith("…")
+    assert "retired: 2025" in line
+
+
+def test_a_text_that_nothing_holds_says_so_on_stderr() -> None:
+    result = models("no-such-thing")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "no model matches 'no-such-thing'" in result.stderr
+
+
+@pytest.mark.parametrize(("value", "state"), [("hush-hush", "set"), ("", "missing"), (None, "missing")])
+def test_keys_are_told_by_presence_only(
+    monkeypatch: pytest.MonkeyPatch, value: str | None, state: str
+) -> None:  # F46
+    if value is not None:
+        monkeypatch.setenv("LAB_API_KEY", value)
+    result = models("lab-eye", "--json")
+    assert json.loads(result.stdout)[0]["key"] == state
+    assert "hush-hush" not in result.output
+
+
+def test_a_model_that_needs_no_key_has_a_dash() -> None:
+    assert {model["key"] for model in json.loads(models("sim/steady", "--json").stdout)} == {"-"}
+
+
+def test_an_unknown_price_is_null_and_never_0() -> None:
+    price = json.loads(models("lab-eye", "--json").stdout)[0]["price"]
+    assert price == {"input": None, "output": None, "cached_input": None}
+
+
+def test_a_configuration_elsewhere_is_read(tmp_path: Path) -> None:
+    other = tmp_path / "other.toml"
+    other.write_text(CONFIG.replace("lab-eye]", "other-eye]"), encoding="utf-8")
+    assert "other-eye" in models("--config", str(other)).stdout

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from typing import Any
+
+from harness.cli.score_table import render
+
+
+def metric(value: float | None, n: int) -> dict[str, Any]:
+    return {"value": value, "n": n, "ci": None, "reason": None if value is not None else "none"}
+
+
+def row(name: str, value: float | None, **changes: Any) -> dict[str, Any]:
+    n = changes.pop("n", 250)
+    metrics = {
+        path: metric(value, n)
+        for path in (
+            "fine.macro_f1", "fine.micro_f1", "fine.macro_recall", "fine.exact_match", "coarse.macro_f1",
+            "over_referral.mean_count", "under_referral.mean_count",
+        )
+    }  # fmt: skip
+    whole = {
+        "model": name, "kind": "model", "condition": "both", "rank": None, "rank_reason": None, "n_cases": n,
+        "n_units": n, "outcomes": {"valid": n}, "incomplete": False, "to_complete": 0, "coverage": 1.0,
+        "not_applicable": [], "not_rated": [], "as_answered": metrics, "valid_only": metrics,
+    }  # fmt: skip
+    return whole | changes
+
+
+def score(*rows: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    whole = {
+        "benchmark": "triage",
+        "run": {"name": "night", "digest": "0123456789abcdef"},
+        "synthetic": False,
+        "simulated": False,
+        "repeats": 1,
+        "references": {"corrected": []},
+        "case_errors": {},
+        "gaps": [],
+        "changed_since_run": {"units": 0, "steps": {}},
+        "common_cases": {},
+        "rows": list(rows),
+    }
+    return whole | changes
+
+
+def line_with(text: str, part: str) -> str:
+    return next(line for line in text.splitlines() if part in line)
+
+
+def test_the_heading_says_what_the_numbers_are_not() -> None:
+    text = render(score(row("a", 0.5), synthetic=True, simulated=True))
+    assert "SYNTHETIC DATA - SIMULATED MODELS" in text.splitlines()[1]
+    assert "SYNTHETIC" not in render(score(row("a", 0.5), simulated=True))
+    assert "***" not in render(score(row("a", 0.5)))
+
+
+def test_no_line_is_wider_than_eighty_columns() -> None:
+    rows = [row(f"provider/model-with-a-long-name-{n}", n / 10, n=120_000, rank=n) for n in range(1, 4)]
+    rows += [row("junior-1", 0.5, kind="rater", not_rated=[f"case-{n}" for n in range(50)])]
+    for line in render(score(*rows, synthetic=True)).splitlines():
+        assert len(line) <= 80
+
+
+def test_models_stand_in_the_order_of_their_ranks_and_the_incomplete_below() -> None:
+    text = render(
+        score(row("third", 0.2, rank=3), row("broken", 0.9, incomplete=True, to_complete=7),
+              row("first", 0.8, rank=1), row("second", 0.5, rank=2))
+    )  # fmt: skip
+    places = [text.index(f" {name} ") for name in ("first", "second", "third", "broken")]
+    assert places == sorted(places)
+    assert line_with(text, " broken ").startswith("  - ")
+    assert "incomplete: resume to complete: 7 units" in text
+
+
+def test_raters_and_baselines_stand_below_a_rule_and_without_a_rank() -> None:
+    text = render(score(row("m", 0.5, rank=1), row("junior", 0.9, kind="rater"), row("nothing", 0, kind="baseline")))
+    lines = text.splitlines()
+    rule = [place for place, line in enumerate(lines) if line.startswith("---")][1]
+    assert lines[rule - 1].split()[:2] == ["1", "m"]
+    assert lines[rule + 1].split()[:2] == ["junior", "(rater)"]
+    assert lines[rule + 2].split()[:2] == ["nothing", "(baseline)"]
+
+
+def test_every_number_has_its_n() -> None:  # F12 F19
+    one = row("m", 0.5, rank=1)
+    one["as_answered"]["over_referral.mean_count"] = metric(1.5, 240)
+    text = render(score(one))
+    assert line_with(text, "  1 m").split()[2] == "250"
+    assert "m: over/case n=240" in text
+
+
+def test_a_value_that_is_missing_is_a_dash_and_no_zero() -> None:
+    assert line_with(render(score(row("m", None, rank=1))), "  1 m").split()[4:] == ["-"] * 7
+
+
+def test_incomplete_coverage_is_never_rounded_to_a_hundred() -> None:
+    text = render(score(row("m", 0.5, rank=1, coverage=0.99996), row("k", 0.5, rank=1)))
+    assert line_with(text, "  1 m").split()[3] == "99.9"
+    assert line_with(text, "  1 k").split()[3] == "100"
+
+
+def test_the_valid_only_reading_has_its_own_table() -> None:
+    one = row("m", 0.5, rank=1)
+    one["valid_only"] = {path: metric(0.75, 200) for path in one["as_answered"]}
+    below = render(score(one)).split("valid answers only")[1]
+    assert line_with(below, " m ").split() == ["m", "200", "100", *["0.750"] * 5, "0.75", "0.75"]
+
+
+def test_outcomes_are_counted_for_each_model() -> None:
+    one = row("m", 0.5, rank=1, outcomes={"refused": 2, "valid": 248})
+    assert "  m: refused 2, valid 248 (of 250)" in render(score(one))
+
+
+def test_left_out_cases_and_gaps_and_changes_are_said() -> None:
+    text = render(
+        score(
+            row("m", 0.5, rank=1, not_applicable=["c1"]),
+            case_errors={"both": ["c9"]},
+            gaps=[{"case_id": "c2"}],
+            changed_since_run={"units": 3, "steps": {"unparsable -> valid": 3}},
+            references={"corrected": ["c5"]},
+            common_cases={
+                "both": {
+                    "metric": "fine.macro_f1", "n_cases": 249,
+                    "rows": [{"model": "m", "value": 0.5, "n": 249, "rank": 1}],
+                }
+            },
+        )
+    )  # fmt: skip
+    assert "left out for all models (case_error): 1: c9" in text
+    assert "m: not applicable: 1: c1" in text
+    assert "1 gap:" in text
+    assert "read differently than in the run: 3 units (unparsable -> valid: 3)" in text
+    assert "references of 1 case were corrected" in text
+    assert "fine.macro_f1 on the 249 common cases" in text
+
+
+def test_a_name_cannot_reach_the_terminal_with_an_escape_sequence() -> None:
+    assert "\x1b" not in render(score(row("evil\x1b[2Jname", 0.5, rank=1, not_applicable=["\x1b[31m"])))
+
+
+def test_another_benchmark_shows_its_first_metrics() -> None:
+    one = row("m", 0.5, rank=1)
+    one["as_answered"] = one["valid_only"] = {"bleu.four": metric(0.25, 250)}
+    assert "0.250" in render(score(one, benchmark="other"))

@@ -1,0 +1,117 @@
+"""The built-in catalogue holds valid settings, and no adapter guesses by a model's name."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from wire_doubles import ask, model
+
+import harness.providers as package
+from harness.canonical import canonical_json
+from harness.providers.base import get_adapter
+from harness.settings import Model, Provider
+
+FOLDER = Path(package.__file__).parent
+FILES = sorted((FOLDER / "catalogue").glob("*.toml"))
+
+
+def tables(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def all_models() -> dict[str, Model]:
+    loaded: dict[str, Model] = {}
+    for path in FILES:
+        providers = {
+            name: Provider(name=name, **table) for name, table in tables(path).get("providers", {}).items()
+        }
+        for name, table in tables(path).get("models", {}).items():
+            loaded[name] = Model(**{**table, "name": name, "provider": providers[table["provider"]]})
+    return loaded
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_file_names_its_provider_and_gives_valid_settings(path: Path) -> None:
+    names = [name for name, entry in all_models().items() if entry.provider.name in tables(path)["providers"]]
+    assert names or path.stem == "simulator"
+
+
+def test_the_papers_own_models_are_there() -> None:
+    wanted = {
+        "o3",
+        "gpt-5.1",
+        "gpt-5.2",
+        "gpt-5.4",
+        "gpt-4.1",
+        "gpt-4o-2024-11-20",
+        "gemini-3-flash",
+        "gemini-3-pro",
+        "gemini-2.0-flash",
+        "gemini-2.5-flash",
+        "qwen2.5-vl-72b",
+        "internvl3-78b",
+        "medgemma-4b",
+        "lingshu-32b",
+        "llama-4-scout",
+        "glm-4.1v-9b-thinking",
+    }
+    assert wanted <= all_models().keys()
+
+
+def test_a_retired_model_names_a_stand_in_that_is_there_and_is_not_retired() -> None:
+    models = all_models()
+    retired = {name: entry.retired for name, entry in models.items() if entry.retired}
+    assert "gemini-2.0-flash" in retired
+    for name, text in retired.items():
+        found = re.search(r"stand-in: ([\w.-]*\w)", text or "")
+        assert found, name
+        assert models[found[1]].retired is None
+
+
+def test_reasoning_models_take_no_sampling_parameters() -> None:  # F15
+    models = all_models()
+    for name in ("o3", "gpt-5.1", "gpt-5.2", "gpt-5.4"):
+        assert {"temperature", "top_p"} <= set(models[name].unsupported_params)
+        assert models[name].provider.max_tokens_field == "max_completion_tokens"
+
+
+def test_a_price_that_nobody_gave_is_unknown() -> None:
+    assert all_models()["qwen2.5-vl-7b"].price.input is None
+
+
+def strings_in(path: Path) -> list[str]:
+    """Return the text constants of a module, without its docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in bare
+    ]
+
+
+def test_no_module_of_the_adapters_names_a_family_of_models() -> None:  # F52
+    families = re.compile(
+        r"gpt|\bo[134]\b|gemini-\d|qwen|llama|claude|gemma|internvl|grok|-thinking", re.IGNORECASE
+    )
+    named = {
+        path.name: found
+        for path in FOLDER.glob("*.py")
+        if (found := [text for text in strings_in(path) if families.search(text)])
+    }
+    assert named == {}
+
+
+@pytest.mark.parametrize("kind", ["openai", "gemini"])
+def test_the_name_of_a_model_changes_nothing_but_the_name(kind: str) -> None:  # F52
+    bodies = set()
+    for name in ("o3", "gpt-5.2", "gemini-3-pro-preview", "plain"):
+        asked = ask(params={"temperature": 0, "max_tokens": 5}, structured="json")
+        wire = get_adapter(kind).build(asked, model(kind).model_copy(update={"model": name, "name": name}))
+        bodies.add(canonical_json([wire.path, wire.body]).replace(name.encode(), b"NAME"))
+    assert len(bodies) == 1

@@ -1,0 +1,237 @@
+"""What answers of status 200 mean."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from wire_doubles import answer, candidate, completion, provider
+
+from harness.messages import Fault, Reply, Usage
+from harness.outcomes import ExchangeOutcome
+from harness.providers.base import get_adapter
+
+OPENAI, GEMINI = get_adapter("openai"), get_adapter("gemini")
+
+
+def chat(body: Any, **fields: Any) -> Reply | Fault:
+    return OPENAI.read_reply(answer(body), provider("openai", **fields))
+
+
+def google(body: Any) -> Reply | Fault:
+    return GEMINI.read_reply(answer(body), provider("gemini"))
+
+
+TOOL = {"tool_calls": [{"type": "function", "function": {"name": "f", "arguments": "{}"}}]}
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome"),
+    [
+        (completion(), "answered"),
+        (completion({"content": None}), "empty"),
+        (completion({"content": " \n"}), "empty"),
+        (completion({}), "empty"),
+        ({**completion(), "choices": []}, "empty"),
+        ({**completion(), "choices": None}, "empty"),
+        ({"choices": [{"finish_reason": "stop"}]}, "empty"),
+        (completion({"content": None, "reasoning": "hm"}), "empty"),
+        (completion({"content": "", "reasoning": "hm"}, "length"), "truncated"),
+        (completion({"content": "half an ans"}, "length"), "truncated"),
+        (completion({"content": None, "refusal": "no"}), "refused"),
+        (completion({"content": None}, "content_filter"), "filtered"),
+        ({"choices": [{"finish_reason": "content_filter"}]}, "filtered"),
+        (completion({"content": None, **TOOL}, "tool_calls"), "empty"),
+        (completion({"content": "text too", **TOOL}, "tool_calls"), "answered"),
+        (completion({"content": "half"}, "abort"), "unavailable"),
+        (completion({"content": "half"}, "error"), "unavailable"),
+        (
+            {
+                "choices": [],
+                "prompt_filter_results": [{"content_filter_results": {"violence": {"filtered": True}}}],
+            },
+            "filtered",
+        ),
+        (
+            {"choices": [{"error": {"code": 429, "message": "slow"}, "finish_reason": "error"}]},
+            "rate_limited",
+        ),
+    ],
+)
+def test_chat_answers_have_distinct_outcomes(body: Any, outcome: str) -> None:  # F6
+    assert chat(body).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome"),
+    [
+        (candidate(), "answered"),
+        (candidate([]), "empty"),
+        ({"candidates": []}, "empty"),
+        ({"candidates": [{"finishReason": "STOP"}]}, "empty"),
+        ({"usageMetadata": {"promptTokenCount": 3}}, "empty"),
+        (candidate([{"text": "hm", "thought": True}]), "empty"),
+        (candidate([{"text": "hm", "thought": True}], "MAX_TOKENS"), "truncated"),
+        (candidate([{"text": "half"}], "MAX_TOKENS"), "truncated"),
+        (candidate([{"functionCall": {"name": "f"}}]), "empty"),
+        (candidate([{"text": "and"}, {"functionCall": {"name": "f"}}]), "answered"),
+        (candidate([{"functionCall": {"name": "f"}}], "MALFORMED_FUNCTION_CALL"), "empty"),
+        ({"promptFeedback": {"blockReason": "SAFETY"}}, "filtered"),
+        *(
+            (candidate([], reason), "filtered")
+            for reason in ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR")
+        ),
+    ],
+)
+def test_gemini_answers_have_distinct_outcomes(body: Any, outcome: str) -> None:  # F6
+    assert google(body).outcome == outcome
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"  \n",
+        b"<html><title>Sign in</title></html>",
+        b'{"choices": [{"mess',
+        b"[]",
+        b'"text"',
+        b"null",
+        b"{}",
+        b"\xff\xfe\x00",
+        b"[" * 100_000,
+    ],
+)
+@pytest.mark.parametrize("read", [chat, google])
+def test_a_200_that_is_no_answer_is_malformed_and_may_have_been_paid(body: bytes, read: Any) -> None:  # F7
+    fault = read(body)
+    assert isinstance(fault, Fault)
+    assert (fault.outcome, fault.maybe_billed) == (ExchangeOutcome.MALFORMED_REPLY, True)
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        ({"code": 429, "message": "slow down"}, "rate_limited"),
+        ({"code": 502, "message": "upstream"}, "unavailable"),
+        ({"code": "insufficient_quota", "message": ""}, "quota_exhausted"),
+        ({"type": "invalid_request_error", "message": "bad value"}, "bad_request"),
+        ({"message": "Rate limit reached, try again in 3s"}, "rate_limited"),
+        ({"message": "something new"}, "unavailable"),
+        ("something new", "unavailable"),
+        ({"code": 404, "message": "The model `x` does not exist"}, "model_not_found"),
+        (
+            {"code": 403, "message": "flagged", "metadata": {"reasons": ["x"], "raw": "requires moderation"}},
+            "filtered",
+        ),
+    ],
+)
+def test_an_error_within_a_200_counts_by_what_it_says(error: Any, outcome: str) -> None:  # F7
+    assert chat({"error": error}).outcome == outcome
+    assert google({"error": error}).outcome == outcome
+
+
+def test_reasoning_is_kept_but_is_no_answer() -> None:  # F6
+    reply = chat(completion({"content": "A", "reasoning_content": "because"}))
+    assert isinstance(reply, Reply)
+    assert (reply.text, reply.reasoning) == ("A", "because")
+    thought = google(candidate([{"text": "because", "thought": True}, {"text": "A"}]))
+    assert isinstance(thought, Reply)
+    assert (thought.text, thought.reasoning) == ("A", "because")
+
+
+def test_reasoning_is_read_from_the_fields_that_the_provider_names() -> None:
+    message = {"content": "A", "thoughts": [{"type": "text", "text": "be"}, {"summary": "cause"}]}
+    reply = chat(completion(message), reasoning_fields=["thoughts"])
+    assert isinstance(reply, Reply)
+    assert reply.reasoning == "because"
+
+
+def test_content_in_typed_chunks_is_read_as_text_and_thinking() -> None:
+    chunks = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+        {"type": "text", "text": "A"},
+        "B",
+    ]
+    reply = chat(completion({"content": chunks}))
+    assert isinstance(reply, Reply)
+    assert (reply.text, reply.reasoning) == ("AB", "hm")
+
+
+def test_think_tags_nul_and_lone_surrogates_stay_in_the_text() -> None:
+    text = "<think>\x00\ud83d</think> yes"
+    reply = chat(json.dumps(completion({"content": text})))
+    assert isinstance(reply, Reply)
+    assert reply.text == text
+
+
+def test_blank_lines_before_the_json_are_skipped() -> None:
+    assert chat(b"\n    \n\n" + json.dumps(completion()).encode()).outcome == "answered"
+
+
+def test_usage_tells_reasoning_and_cached_tokens_within_the_totals() -> None:
+    usage = {
+        "prompt_tokens": 10,
+        "completion_tokens": 7,
+        "total_tokens": 17,
+        "completion_tokens_details": {"reasoning_tokens": 4},
+        "prompt_tokens_details": {"cached_tokens": 6},
+    }
+    assert chat(completion(usage=usage)).usage == Usage(10, 7, 4, 6)
+
+
+def test_reasoning_that_a_vendor_counts_beside_the_output_is_added_to_it() -> None:
+    usage = {
+        "prompt_tokens": 10,
+        "completion_tokens": 7,
+        "total_tokens": 21,
+        "completion_tokens_details": {"reasoning_tokens": 4},
+    }
+    assert chat(completion(usage=usage)).usage == Usage(10, 11, 4, None)
+
+
+def test_gemini_thoughts_are_part_of_the_output() -> None:
+    usage = {
+        "promptTokenCount": 10,
+        "candidatesTokenCount": 3,
+        "thoughtsTokenCount": 5,
+        "cachedContentTokenCount": 2,
+    }
+    assert google(candidate(usageMetadata=usage)).usage == Usage(10, 8, 5, 2)
+
+
+def test_tokens_that_a_provider_did_not_count_are_unknown_and_not_zero() -> None:
+    assert chat(completion(usage={"prompt_tokens": None, "completion_tokens": "7"})).usage == Usage()
+    assert google(candidate()).usage == Usage()
+
+
+def test_the_model_that_answered_is_told() -> None:
+    assert [
+        reply.served_model for reply in (chat(completion()), google(candidate())) if isinstance(reply, Reply)
+    ] == ["served-1", "served-1"]
+
+
+STREAM = (
+    ": keep-alive\n\n"
+    'data: {"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"Hel"}}]}\n\n'
+    'data: {"choices":[{"index":0,"delta":{"content":"lo","reasoning":"h"}}]}\r\n\r\n'
+    'data: {"choices":[{"index":0,"delta":{"reasoning":"m"},"finish_reason":"stop"}]}\n\n'
+    'data: {"choices":[],"usage":{"prompt_tokens":2,"completion_tokens":3}}\n\n'
+    "data: [DONE]\n\n"
+)
+
+
+def test_a_stream_reads_as_the_answer_it_adds_up_to() -> None:
+    reply = chat(STREAM)
+    assert isinstance(reply, Reply)
+    assert (reply.text, reply.reasoning, reply.usage) == ("Hello", "hm", Usage(2, 3))
+
+
+def test_a_stream_that_stops_before_its_end_is_no_answer() -> None:
+    assert chat(STREAM.split("\r\n\r\n")[0] + "\n\n").outcome == ExchangeOutcome.MALFORMED_REPLY
+
+
+def test_an_error_in_mid_stream_counts_by_what_it_says() -> None:
+    cut = STREAM.split("\r\n\r\n")[0] + '\n\ndata: {"error":{"code":429,"message":"slow"}}\n\n'
+    assert chat(cut).outcome == ExchangeOutcome.RATE_LIMITED

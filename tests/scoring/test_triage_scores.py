@@ -1,0 +1,192 @@
+"""The metric paths of the triage benchmark, counted by hand, and its baselines."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from harness.benchmarks.base import Case, MetricValue, Scored
+from harness.benchmarks.triage.baselines import DESCRIPTIONS, baselines
+from harness.benchmarks.triage.scores import score
+from harness.benchmarks.triage.task import Triage
+from harness.benchmarks.triage.taxonomy import DOMAINS, LABELS, answer_of, flags_of
+from harness.outcomes import UnitOutcome
+
+GINGIVITIS, SEVERE, FILLING, MOLAR, EXTRACT, MINOR = (LABELS[i] for i in (0, 2, 3, 6, 19, 20))
+CONVENTIONS = {"zero_division": "0", "case_f1_empty": "1"}
+
+
+def case(name: str, *labels: str) -> Case:
+    return Case(name, {}, {}, {"labels": list(labels), "rationale": ""})
+
+
+def unit(of: Case, *labels: str) -> Scored:
+    return Scored(of, UnitOutcome.VALID, answer_of(labels))
+
+
+def failed(of: Case) -> Scored:
+    return Scored(of, UnitOutcome.UNPARSABLE, None)
+
+
+TOY = (
+    unit(case("one", EXTRACT), EXTRACT),
+    unit(case("two", GINGIVITIS, EXTRACT), SEVERE, EXTRACT, MOLAR),
+    unit(case("none")),
+    failed(case("lost", GINGIVITIS, FILLING)),
+)
+# Fine: extraction tp 2; gingivitis fn 2; filling fn 1; severe fp 1; molar fp 1.
+# Coarse: OMFS tp 2; Perio tp 1 fn 1; Cariology fn 1; Endo fp 1.
+GOLDEN = {
+    "fine.macro_f1": (1 / 22, 4),
+    "fine.micro_f1": (2 * 2 / (2 * 2 + 2 + 3), 4),
+    "fine.macro_recall": (1 / 22, 4),
+    "fine.exact_match": (2 / 4, 4),
+    "coarse.macro_f1": ((1 + 2 / 3) / 8, 4),
+    "coarse.micro_f1": (2 * 3 / (2 * 3 + 1 + 2), 4),
+    "coarse.macro_recall": ((1 + 1 / 2) / 8, 4),
+    "coarse.exact_match": (2 / 4, 4),
+    "domain.Perio.f1": (2 / 3, 4),
+    "domain.Cariology.f1": (0.0, 4),
+    "domain.Endo.f1": (0.0, 4),
+    "domain.Crowns.f1": (0.0, 4),
+    "domain.Bridges.f1": (0.0, 4),
+    "domain.Denture.f1": (0.0, 4),
+    "domain.Implants.f1": (0.0, 4),
+    "domain.OMFS.f1": (1.0, 4),
+    "case_f1": ((1 + 2 / 5 + 1 + 0) / 4, 4),
+    "over_referral.mean_count": (2 / 3, 3),
+    "over_referral.case_share": (1 / 3, 3),
+    "over_referral.label_share": (2 / 4, 3),
+    "under_referral.mean_count": (3 / 4, 4),
+    "under_referral.case_share": (2 / 4, 4),
+    "under_referral.label_share": (3 / 5, 4),
+    "by_domains.1.case_f1": (1.0, 1),
+    "by_domains.1.fine.exact_match": (1.0, 1),
+    "by_domains.1.fine.micro_f1": (1.0, 1),
+    "by_domains.1.over_referral.mean_count": (0.0, 1),
+    "by_domains.1.under_referral.mean_count": (0.0, 1),
+    "by_domains.2.case_f1": (1 / 5, 2),
+    "by_domains.2.fine.exact_match": (0.0, 2),
+    "by_domains.2.fine.micro_f1": (2 / (2 + 2 + 3), 2),
+    "by_domains.2.over_referral.mean_count": (2.0, 1),
+    "by_domains.2.under_referral.mean_count": (3 / 2, 2),
+}
+
+
+def test_toy_cases_score_as_counted_by_hand() -> None:
+    found = score(TOY, CONVENTIONS)
+    empty = {path for path in found if path.startswith(("by_domains.3.", "by_domains.4.", "by_domains.5+."))}
+    assert set(found) == set(GOLDEN) | empty
+    assert len(empty) == 15
+    for path, (value, n) in GOLDEN.items():
+        assert found[path].value == pytest.approx(value, abs=1e-12), path
+        assert (found[path].n, found[path].reason) == (n, None), path
+    assert all(found[path] == MetricValue(None, 0, "no such case was scored") for path in empty)
+
+
+def test_conventions_change_what_they_name() -> None:
+    found = score(TOY, {"zero_division": "skip-empty", "case_f1_empty": "0"})
+    assert found["fine.macro_f1"].value == pytest.approx(1 / 3)
+    assert found["coarse.macro_f1"].value == pytest.approx((1 + 2 / 3 + 0) / 3)
+    assert found["domain.Endo.f1"] == MetricValue(None, 4, "the domain is not positive in the reference")
+    assert found["case_f1"].value == pytest.approx((1 + 2 / 5 + 0 + 0) / 4)
+    ones = score(TOY, {"zero_division": "1", "case_f1_empty": "1"})
+    # Seventeen labels that nobody needed or named count as the 3 in 4 units that were answered.
+    assert ones["fine.macro_f1"].value == pytest.approx((1 + 17 * 0.75) / 22)
+
+
+def test_an_unusable_unit_is_worst_and_left_out_of_over_referral() -> None:
+    found = score([failed(case("a", EXTRACT)), failed(case("b"))], CONVENTIONS)
+    assert found["fine.exact_match"].value == 0
+    assert found["case_f1"].value == 0
+    assert found["under_referral.label_share"].value == 1
+    for share in ("mean_count", "case_share", "label_share"):
+        assert found[f"over_referral.{share}"] == MetricValue(None, 0, "no unit was answered")
+
+
+def test_nothing_predicted_or_needed_gives_null_with_a_reason() -> None:
+    found = score([unit(case("a"))], CONVENTIONS)
+    assert found["over_referral.label_share"] == MetricValue(None, 1, "no label was predicted")
+    assert found["under_referral.label_share"] == MetricValue(
+        None, 1, "no label is positive in the reference"
+    )
+    assert found["over_referral.mean_count"].value == 0
+
+
+@pytest.mark.parametrize("zero_division", ["0", "1", "skip-empty"])
+def test_no_units_keep_every_path_with_a_reason(zero_division: str) -> None:
+    conventions = {"zero_division": zero_division, "case_f1_empty": "1"}
+    found = score([], conventions)
+    assert set(found) == set(score(TOY, conventions))
+    assert all(metric.value is None and metric.n == 0 and metric.reason for metric in found.values())
+
+
+def test_no_metric_is_ever_nan() -> None:
+    rows: tuple[Sequence[Scored], ...] = ([], TOY, TOY[:1], TOY[2:3], TOY[3:])
+    for units in rows:
+        json.dumps([metric.value for metric in score(units, CONVENTIONS).values()], allow_nan=False)
+
+
+def test_the_order_of_units_does_not_change_a_digit() -> None:
+    generator = random.Random(5)
+    units = [
+        unit(case(str(number), *generator.sample(LABELS, 4)), *generator.sample(LABELS, 3))
+        for number in range(200)
+    ]
+    first = score(units, CONVENTIONS)
+    generator.shuffle(units)
+    assert score(units, CONVENTIONS) == first
+
+
+def test_a_whole_number_written_as_a_float_is_a_flag() -> None:
+    answer = json.loads(json.dumps(answer_of([EXTRACT])).replace(": 1", ": 1.0"))
+    assert flags_of(answer) == flags_of(answer_of([EXTRACT]))
+
+
+def test_the_case_with_five_or_more_domains_is_in_the_last_group() -> None:
+    labels = [members[0] for members in DOMAINS.values()]
+    found = score([unit(case("a", *labels[:5])), unit(case("b", *labels))], CONVENTIONS)
+    assert found["by_domains.5+.under_referral.mean_count"] == MetricValue(6.5, 2)
+
+
+def test_the_baseline_that_refers_no_one() -> None:
+    cases = [one.case for one in TOY]
+    rows = baselines(cases, CONVENTIONS)
+    assert set(rows) == set(DESCRIPTIONS) == {"nothing", "prevalence"}
+    assert rows["nothing"] == score([unit(one) for one in cases], CONVENTIONS)
+    assert rows["nothing"]["fine.exact_match"].value == 0.25
+
+
+def test_the_prevalence_baseline_guesses_by_the_shares_of_the_references() -> None:
+    cases = [case(str(n), EXTRACT, *([MINOR] if n % 4 == 0 else [])) for n in range(40)]
+    found = baselines(cases, CONVENTIONS)["prevalence"]
+    # A label in every case is always guessed; one in a quarter is right a quarter of the time.
+    assert found["fine.exact_match"].value == pytest.approx(0.25**2 + 0.75**2, abs=0.01)
+    assert found["over_referral.mean_count"].value == pytest.approx(0.75 * 0.25, abs=0.01)
+    assert found["under_referral.mean_count"].value == pytest.approx(0.25 * 0.75, abs=0.01)
+    assert found["domain.OMFS.f1"].value == 1
+    assert found["case_f1"].n == 40
+
+
+def test_the_prevalence_baseline_is_the_same_in_any_order() -> None:
+    cases = [case(str(n), *random.Random(n).sample(LABELS, 3)) for n in range(30)]
+    first = baselines(cases, CONVENTIONS)
+    assert baselines(cases[::-1], CONVENTIONS) == first
+
+
+def test_baselines_of_no_cases_are_null() -> None:
+    for row in baselines([], CONVENTIONS).values():
+        assert all(metric.value is None and metric.reason for metric in row.values())
+
+
+def test_raters_of_the_sample_score_by_the_same_paths() -> None:
+    triage = Triage()
+    cases = triage.load(triage.sample_dir())
+    for ratings in cases.raters.values():
+        units = [Scored(one, UnitOutcome.VALID, ratings[one.id]) for one in cases.cases]
+        found = triage.metrics(units, {})
+        assert 0.3 < (found["fine.micro_f1"].value or 0) < 1
+        assert found["fine.micro_f1"].n == 24

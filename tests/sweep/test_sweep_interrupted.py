@@ -1,0 +1,138 @@
+"""A sweep that is stopped: by Ctrl-C, by kill -9, at any moment."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_replies import Arrival, Behaviour, delayed
+from scripted_server import ScriptedServer
+from sweep_kit import finish, harness, outcomes, records, right_answer, run_args, spawn, wait_until, write_cases, write_config
+
+KILLS = 20
+
+
+def test_ctrl_c_finishes_what_is_in_flight_and_prints_the_way_to_go_on(tmp_path: Path) -> None:  # F47
+    write_cases(tmp_path / "data", 30)
+    with ScriptedServer(right_answer) as server:
+        write_config(tmp_path, server.url, max_in_flight=4)
+        server.script = lambda arrival: delayed(right_answer(arrival), 0.3)
+        process = spawn(*run_args(tmp_path), cwd=tmp_path)
+        wait_until(lambda: len(server.arrivals) >= 6)
+        process.send_signal(signal.SIGINT)
+        done = finish(process)
+        sent = len(server.arrivals)
+        assert done.code == 130 and "harness resume" in done.err and done.out == ""
+        assert sent < 30 and outcomes(tmp_path) == {"valid": sent, "not_attempted": 30 - sent}
+        server.script = right_answer
+        assert harness(*run_args(tmp_path)).code == 0
+    assert len(server.arrivals) == 30
+
+
+def test_a_second_ctrl_c_stops_at_once_and_the_store_stays_sound(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 8)
+    with ScriptedServer(right_answer) as server:
+        server.hold()
+        write_config(tmp_path, server.url, max_in_flight=2)
+        process = spawn(*run_args(tmp_path), cwd=tmp_path)
+        wait_until(lambda: len(server.arrivals) >= 1)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        done = finish(process)
+        assert done.code == 130 and time.monotonic() - began < 10
+        server.release()
+        assert harness("store", "verify", "--store", tmp_path / "store.sqlite3").code == 0
+        assert harness(*run_args(tmp_path)).code == 0
+    assert outcomes(tmp_path) == {"valid": 8}
+
+
+def test_sigterm_is_taken_like_ctrl_c(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 10)
+    with ScriptedServer(lambda arrival: delayed(right_answer(arrival), 0.3)) as server:
+        write_config(tmp_path, server.url, max_in_flight=1)
+        process = spawn(*run_args(tmp_path), cwd=tmp_path)
+        wait_until(lambda: len(server.arrivals) >= 2)
+        process.send_signal(signal.SIGTERM)
+        assert finish(process).code == 130
+
+
+def killed_sweep(tmp_path: Path, server: ScriptedServer, units: int, kills: int, seed: int) -> list[int]:
+    """Run, and kill -9 at random moments; return how many requests had arrived at each kill."""
+    chance = random.Random(seed)
+    arrived = []
+    for kill in range(kills):
+        process = spawn(*run_args(tmp_path, "--max-in-flight", "16"), cwd=tmp_path)
+        before = len(server.arrivals)
+        target = before + chance.randint(0, max(1, 2 * (units - before) // max(1, kills - kill)))
+        while len(server.arrivals) < target and process.poll() is None:
+            time.sleep(0.001)
+        time.sleep(chance.random() * 0.02)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        arrived.append(len(server.arrivals))
+    return arrived
+
+
+def check_killed_sweep(tmp_path: Path, units: int, kills: int, seed: int) -> None:
+    write_cases(tmp_path / "data", units)
+    chance = random.Random(seed)
+
+    def script(arrival: Arrival) -> Behaviour:
+        return delayed(right_answer(arrival), 0.01 + 0.03 * chance.random())
+
+    with ScriptedServer(script) as server:
+        write_config(tmp_path, server.url)
+        killed_sweep(tmp_path, server, units, kills, seed)
+        last = harness(*run_args(tmp_path, "--max-in-flight", "16", "--json"))
+        assert last.code == 0, last.err
+        total = len(server.arrivals)
+    rows = records(tmp_path)
+    assert len(rows) == units == len({row["case_id"] for row in rows})
+    assert all(row["outcome"] == "valid" for row in rows)
+    stored = [one["key"] for row in rows for one in row["exchanges"]]
+    # Whatever was committed was asked once; more arrivals can only be those in flight at a kill.
+    assert len(stored) == len(set(stored)) == units
+    twice = Counter(json.dumps(arrival.json, sort_keys=True) for arrival in server.arrivals)
+    assert max(twice.values()) <= kills + 1
+    assert total - units <= 16 * kills
+    assert harness("store", "verify", "--store", tmp_path / "store.sqlite3").code == 0
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    (tmp_path / "data").rename(whole / "data")
+    with ScriptedServer(right_answer) as fresh:
+        write_config(whole, fresh.url)
+        unbroken = harness(*run_args(whole, "--json"))
+    assert unbroken.out == last.out
+
+
+def test_kill_9_loses_only_what_was_in_flight(tmp_path: Path) -> None:  # F23
+    check_killed_sweep(tmp_path, units=60, kills=3, seed=1)
+
+
+@pytest.mark.slow
+def test_kill_9_at_twenty_random_moments_of_500_units(tmp_path: Path) -> None:  # F23
+    check_killed_sweep(tmp_path, units=500, kills=KILLS, seed=7)
+
+
+def start_two(tmp_path: Path) -> list[subprocess.Popen[Any]]:
+    return [spawn(*run_args(tmp_path, "--json"), cwd=tmp_path) for _ in range(2)]
+
+
+def test_two_processes_on_one_store_ask_each_request_once(tmp_path: Path) -> None:  # F25
+    write_cases(tmp_path / "data", 40)
+    with ScriptedServer(lambda arrival: delayed(right_answer(arrival), 0.05)) as server:
+        write_config(tmp_path, server.url)
+        results = [finish(process) for process in start_two(tmp_path)]
+        assert [done.code for done in results] == [0, 0], [done.err for done in results]
+        assert len(server.arrivals) == 40
+    assert results[0].out == results[1].out
+    assert outcomes(tmp_path) == {"valid": 40}

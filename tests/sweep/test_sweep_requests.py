@@ -1,0 +1,173 @@
+"""What is sent, with which parameters, and what is never written down."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+from scripted_replies import Arrival, Behaviour, chat_reply, status_reply
+from scripted_server import ScriptedServer
+from sweep_kit import answer_text, harness, records, right_answer, run_args, write_cases, write_config
+
+SECRET = "sk-test-0123456789abcdef-SECRET"
+
+
+def with_key(config: Path) -> None:
+    config.write_text(config.read_text().replace("endpoint", 'api_key_env = "LAB_API_KEY"\nendpoint'))
+
+
+def test_a_parameter_that_the_user_wrote_is_refused_where_a_model_does_not_take_it(tmp_path: Path) -> None:  # F15
+    write_cases(tmp_path / "data", 1)
+    with ScriptedServer(right_answer) as server:
+        write_config(tmp_path, server.url, unsupported_params=["temperature"])
+        done = harness(*run_args(tmp_path, "--param", "temperature=0"))
+        assert done.code == 2 and "temperature" in done.err and "--drop-unsupported" in done.err
+        assert server.arrivals == []
+        done = harness(*run_args(tmp_path, "--param", "temperature=0", "--drop-unsupported"))
+        assert done.code == 0
+    assert "temperature" not in server.arrivals[0].json
+    assert records(tmp_path)[0]["dropped_params"] == ["temperature"]
+
+
+def test_parameters_reach_the_wire_and_the_record(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 1)
+    with ScriptedServer(right_answer) as server:
+        write_config(tmp_path, server.url)
+        done = harness(*run_args(tmp_path, "--param", "temperature=0", "--param", "max_tokens=64", "--param", "seed=7"))
+    assert done.code == 0
+    sent = server.arrivals[0].json
+    assert (sent["temperature"], sent["max_tokens"], sent["seed"]) == (0, 64, 7)
+    assert records(tmp_path)[0]["params"] == {"max_tokens": 64, "seed": 7, "temperature": 0}
+
+
+def test_structured_output_is_off_unless_asked_for(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 1)
+    with ScriptedServer(right_answer) as server:
+        write_config(tmp_path, server.url)
+        assert harness(*run_args(tmp_path)).code == 0
+        assert harness(*run_args(tmp_path, "--structured", "schema")).code == 0
+    assert "response_format" not in server.arrivals[0].json
+    assert server.arrivals[1].json["response_format"]["type"] == "json_schema"
+
+
+def test_conditions_carry_only_their_own_inputs(tmp_path: Path) -> None:  # F9
+    write_cases(tmp_path / "data", 2)
+    with ScriptedServer(lambda arrival: chat_reply(answer_text())) as server:
+        write_config(tmp_path, server.url)
+        assert harness(*run_args(tmp_path, "--conditions", "all")).code == 0
+    kinds = [("CASE<" in arrival.text, "image_url" in json.dumps(arrival.json)) for arrival in server.arrivals]
+    assert sorted(kinds) == [(False, True)] * 2 + [(True, False)] * 2 + [(True, True)] * 2
+    assert all("made up" not in json.dumps(arrival.json) for arrival in server.arrivals)
+
+
+def test_a_key_is_sent_and_written_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # F46
+    write_cases(tmp_path / "data", 3)
+    monkeypatch.setenv("LAB_API_KEY", SECRET)
+
+    def script(arrival: Arrival) -> Behaviour:
+        said = arrival.headers["authorization"]
+        if arrival.number == 0:
+            return status_reply(500, f"bad key {said}", headers={"retry-after-ms": "5", "x-echo": said})
+        return chat_reply(answer_text(reasoning=f"you sent {SECRET}"), headers={"x-echo": said})
+
+    with ScriptedServer(script) as server:
+        config = write_config(tmp_path, server.url)
+        with_key(config)
+        dry = harness(*run_args(tmp_path, "--dry-run"))
+        done = harness(*run_args(tmp_path, "--json"))
+    assert server.arrivals[0].headers["authorization"] == f"Bearer {SECRET}"
+    assert done.code == 0, done.err
+    exported = harness("export", "--raw", "--store", tmp_path / "store.sqlite3")
+    printed = dry.out + dry.err + done.out + done.err + exported.out + exported.err
+    assert SECRET not in printed and "masked" in exported.out
+    for file in tmp_path.glob("store.sqlite3*"):
+        assert SECRET.encode() not in file.read_bytes()
+    assert SECRET not in _all_text(tmp_path / "store.sqlite3")
+
+
+def _all_text(path: Path) -> str:
+    import zlib
+
+    texts = []
+    with sqlite3.connect(path) as database:
+        tables = [row[0] for row in database.execute("select name from sqlite_master where type='table'")]
+        for table in tables:
+            for row in database.execute(f'select * from "{table}"'):
+                for cell in row:
+                    if isinstance(cell, bytes):
+                        try:
+                            cell = zlib.decompress(cell)
+                        except zlib.error:
+                            pass
+                        cell = cell.decode("utf-8", "replace")
+                    texts.append(str(cell))
+    return "\n".join(texts)
+
+
+def test_dry_run_sends_nothing_writes_nothing_and_names_unknown_prices(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 4)
+    with ScriptedServer(right_answer) as server:
+        write_config(tmp_path, server.url)
+        done = harness(*run_args(tmp_path, "--dry-run", "--json"))
+        assert done.code == 0 and server.arrivals == []
+        assert not (tmp_path / "store.sqlite3").exists()
+        (model,) = done.json["models"]
+        assert (model["units"], model["stored"], model["to_send"], model["usd_low"]) == (4, 0, 4, None)
+        assert "price unknown: m" in harness(*run_args(tmp_path, "--dry-run")).out
+        assert harness(*run_args(tmp_path, "--limit", "3")).code == 0
+        (model,) = harness(*run_args(tmp_path, "--dry-run", "--json")).json["models"]
+        assert (model["units"], model["finished"], model["stored"], model["to_send"]) == (4, 0, 3, 1)
+
+
+def test_max_cost_stops_before_it_is_exceeded(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 20)
+    with ScriptedServer(lambda a: chat_reply(answer_text(), usage=(1000, 1000))) as server:
+        config = write_config(tmp_path, server.url, max_in_flight=4)
+        config.write_text(config.read_text() + 'price = { input = 1.0, output = 1.0 }\nparams = { max_tokens = 1000 }\n')
+        done = harness(*run_args(tmp_path, "--max-cost", "0.0125"))
+        assert done.code == 4 and "--max-cost" in done.err
+        assert 2 <= len(server.arrivals) <= 6
+        spent = sum(record["spent_usd"] for record in records(tmp_path))
+        assert spent == pytest.approx(0.002 * len(server.arrivals)) and spent <= 0.0125
+        assert harness(*run_args(tmp_path)).code == 0
+    assert len(server.arrivals) == 20
+
+
+def test_max_cost_without_a_price_is_refused(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 1)
+    with ScriptedServer(right_answer) as server:
+        write_config(tmp_path, server.url)
+        done = harness(*run_args(tmp_path, "--max-cost", "5"))
+    assert done.code == 2 and "price" in done.err and server.arrivals == []
+
+
+def test_a_wait_longer_than_wanted_closes_the_pool_and_says_until_when(tmp_path: Path) -> None:  # F51
+    write_cases(tmp_path / "data", 3)
+
+    def script(arrival: Arrival) -> Behaviour:
+        if arrival.json["model"] == "slow":
+            return status_reply(429, "come back later", headers={"retry-after": "21600"})
+        return right_answer(arrival)
+
+    with ScriptedServer(script) as server:
+        write_config(tmp_path, server.url, ["slow", "m"])
+        done = harness(*run_args(tmp_path, models="slow,m"))
+    assert done.code == 3 and "UTC" in done.err + " ".join(str(row["error"]) for row in records(tmp_path))
+    by_model = {(row["model"], row["outcome"]) for row in records(tmp_path)}
+    assert by_model == {("slow", "not_attempted"), ("m", "valid")}
+
+
+def test_a_server_that_says_nothing_is_given_up_in_bounded_time(tmp_path: Path) -> None:  # F33
+    from scripted_replies import SILENCE
+
+    write_cases(tmp_path / "data", 1)
+    with ScriptedServer(lambda arrival: SILENCE) as server:
+        write_config(tmp_path, server.url, idle_timeout_s=0.2, max_sends=2)
+        done = harness(*run_args(tmp_path))
+    assert done.code == 3
+    (record,) = records(tmp_path)
+    assert record["outcome"] == "provider_error"
+    assert [one["outcome"] for one in record["exchanges"]] == ["timeout"] * len(server.arrivals)
+    assert len(server.arrivals) <= 2
