@@ -5,6 +5,9 @@ DEMO ?= .demo
 BIN = $(abspath $(VENV))/bin
 STAMP = $(VENV)/.installed
 
+# The demo keeps its answers in its own folder, whatever store is in use otherwise.
+unexport HARNESS_STORE
+
 .PHONY: demo test lint clean
 
 demo: $(STAMP)

@@ -75,7 +75,11 @@ class Budget:
         missing = "price" if model.price.input is None or model.price.output is None else "output limit"
         raise ConfigError(
             f"--max-cost needs a {missing} for model {model.name!r}; give "
-            + ("price = { input = .., output = .. }" if missing == "price" else "max_tokens (--param max_tokens=N)")
+            + (
+                "price = { input = .., output = .. }"
+                if missing == "price"
+                else "max_tokens (--param max_tokens=N)"
+            )
             + f" in [models.{model.name!r}] of harness.toml, or leave --max-cost out"
         )
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from harness.attempts import Asked
 from harness.budget import Budget
 from harness.cache.key import endpoint_identity, request_key
-from harness.cache.rows import Exchange, UnitId
+from harness.cache.rows import UnitId
 from harness.cache.store import Store
 from harness.canary import MAX_ALIKE, Canary
 from harness.errors import BudgetReachedError, MediaError, PoolClosedError, UnsupportedInputError
@@ -59,15 +59,16 @@ class ClientCounts:
     """Why requests were sent again: outcome -> how often."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Flight:
-    """One ask on its way: everything that stays the same over its sends."""
+    """One ask on its way; stored exchanges with ids up to `after` do not serve it."""
 
     ask: Ask
     wire: WireRequest
     key: str
     endpoint: str
     pool: Pool
+    after: int
 
 
 class Client:
@@ -103,14 +104,12 @@ class Client:
         flight = self._prepare(ask)
         async with self._flights.alone(flight.key):
             found = await self._served(flight)
-            if found is not None:
-                return self._serve(flight, found)
             try:
-                found = await self._claim(flight)
+                found = found or await self._claim(flight)
             except PoolClosedError as error:
                 return Asked(not_attempted=str(error))
             if found is not None:
-                return self._serve(flight, found)
+                return found
             released = False
             try:
                 asked, released = await self._send_until_answered(flight)
@@ -134,19 +133,27 @@ class Client:
             attempt=request.attempt,
             repeat=request.repeat,
         )
-        return _Flight(ask, wire, key, endpoint, self._pools[model.name])
+        return _Flight(ask, wire, key, endpoint, self._pools[model.name], ask.after)
 
-    async def _served(self, flight: _Flight) -> Exchange | None:
+    async def _served(self, flight: _Flight) -> Asked | None:
+        """Return the stored answer, as it is read today; what is read as an error today answers nothing."""
         found = await self._lookups.served(flight.key)
-        return found if found is not None and found.id > flight.ask.after else None
+        if found is None or found.id <= flight.after:
+            return None
+        meaning = read_exchange(found.data, flight.ask.model.provider)
+        if isinstance(meaning, Fault):
+            flight.after = found.id
+            return None
+        self.counts.served += 1
+        return Asked(reply=meaning, exchange_id=found.id)
 
-    async def _claim(self, flight: _Flight) -> Exchange | None:
+    async def _claim(self, flight: _Flight) -> Asked | None:
         """Claim the key; return the answer where another process gave it meanwhile.
 
         Raises PoolClosedError when the pool closes while another process holds the claim.
         """
         while True:
-            if await self._store.claim(flight.key, unless_served_after=flight.ask.after):
+            if await self._store.claim(flight.key, unless_served_after=flight.after):
                 return None
             found = await self._served(flight)
             if found is not None:
@@ -154,13 +161,6 @@ class Client:
             if flight.pool.closed:
                 raise PoolClosedError(flight.pool.status().closed or "closed")
             await self._sleep(CLAIM_POLL_S)
-
-    def _serve(self, flight: _Flight, exchange: Exchange) -> Asked:
-        self.counts.served += 1
-        meaning = read_exchange(exchange.data, flight.ask.model.provider)
-        if isinstance(meaning, Reply):
-            return Asked(reply=meaning, exchange_id=exchange.id)
-        return Asked(fault=meaning, exchange_id=exchange.id)
 
     async def _send_until_answered(self, flight: _Flight) -> tuple[Asked, bool]:
         """Return what came of it, and whether the claim was given back with the last commit."""
@@ -179,7 +179,8 @@ class Client:
                         if canary.saw(last.meaning, last.status):
                             _close_after_canary(flight.pool, last.meaning)
                         return _stopped(last, last.meaning, step), False
-                    self.counts.causes[step.reason] = self.counts.causes.get(step.reason, 0) + 1
+                    cause = str(last.meaning.outcome)
+                    self.counts.causes[cause] = self.counts.causes.get(cause, 0) + 1
                     await flight.pool.back_off(step.wait_s, step.reason)
         except (PoolClosedError, BudgetReachedError) as error:
             last_id = last.id if last else None

@@ -75,12 +75,10 @@ class Holds:
         A provider that goes on saying "at once" or "in a moment" is given growing waits after the third.
         """
         self._tries += new_burst
-        if wait_s > self._max_wait_s:
-            text = f"{why}: the provider says to wait {wait_s:.0f} s (--max-wait {self._max_wait_s:.0f})"
-            return Enough(text, wait_s)
         since = now if self._trouble_since is None else self._trouble_since
         if now + wait_s > since + self._max_wait_s:
-            text = f"no success for {now - since:.0f} s because of {why}, and {wait_s:.0f} s more to wait"
+            text = f"{why}: the provider says to wait {wait_s:.0f} s"
+            text += f", after {now - since:.0f} s without a success"
             return Enough(f"{text} (--max-wait {self._max_wait_s:.0f})", wait_s)
         if new_burst and self._tries > _TRUSTED_SHORT_WAITS:
             own = back_off_s(self._tries - _TRUSTED_SHORT_WAITS, self._random)

@@ -77,7 +77,9 @@ class MediaSlot:
     prefix: str = ""
 
 
-WireValue: TypeAlias = "Mapping[str, WireValue] | list[WireValue] | MediaSlot | str | int | float | bool | None"
+WireValue: TypeAlias = (
+    "Mapping[str, WireValue] | list[WireValue] | MediaSlot | str | int | float | bool | None"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,8 +90,13 @@ INCOMPLETE = frozenset(
 """Nobody's answer: in neither reading, and the model is incomplete and unranked."""
 
 ASKED_AGAIN_ON_RESUME = frozenset(
-    {UnitOutcome.REJECTED, UnitOutcome.PROVIDER_ERROR, UnitOutcome.NOT_ATTEMPTED, UnitOutcome.GAP,
-     UnitOutcome.CASE_ERROR}
+    {
+        UnitOutcome.REJECTED,
+        UnitOutcome.PROVIDER_ERROR,
+        UnitOutcome.NOT_ATTEMPTED,
+        UnitOutcome.GAP,
+        UnitOutcome.CASE_ERROR,
+    }
 )
 """Unit outcomes that the same `run` tries again without `--again`.
 

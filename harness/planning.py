@@ -45,7 +45,9 @@ class Plan:
     def all_models(self) -> dict[str, Model]:
         """Return the models that are asked and their reformatters, by name."""
         asked = {name: plan.model for name, plan in self.models.items()}
-        restating = {plan.reformatter.name: plan.reformatter for plan in self.models.values() if plan.reformatter}
+        restating = {
+            plan.reformatter.name: plan.reformatter for plan in self.models.values() if plan.reformatter
+        }
         return restating | asked
 
 
@@ -249,6 +251,8 @@ def _notes(
         notes.append("the cases are SYNTHETIC: made by a script, of no clinical value")
     if any(plan.model.simulated for plan in models.values()):
         notes.append("simulated models answer by rules; their scores say nothing about any real model")
+    if any(not plan.model.simulated for plan in models.values()):
+        notes.append("rate limits are counted per process: a second run at the same time has its own")
     broken = [case for case in cases.cases if case.problem is not None]
     if broken:
         notes.append(f"{len(broken)} cases cannot be asked and end as case_error; first: {broken[0].problem}")

@@ -124,8 +124,25 @@ def _need(
         return
     value = environment.get(variable, "").strip()
     if not value:
-        raise MissingKeyError(f"{role} {model.name!r} needs an API key in {variable}, which is not set; {ways}")
+        raise MissingKeyError(
+            f"{role} {model.name!r} needs an API key in {variable}, which is not set; {ways}"
+        )
     keys[variable] = value
+
+
+def check_budget(plan: Plan, opening: Opening, options: SessionOptions) -> None:
+    """Raise ConfigError where `--max-cost` limits a model whose requests have no price to reserve."""
+    budget = _budget(options)
+    for name, model_plan in plan.models.items():
+        if opening.open_by_model[name]:
+            budget.check(model_plan.model, 1, model_plan.params)
+            if model_plan.reformatter is not None:
+                budget.check(model_plan.reformatter, 1, model_plan.reformatter.params)
+
+
+def _budget(options: SessionOptions) -> Budget:
+    by_model = {name: limit for name, limit in options.max_cost.items() if name is not None}
+    return Budget(MaxCost(options.max_cost.get(None), by_model))
 
 
 def session_info(plan: Plan, options: RunOptions, session: SessionOptions) -> Mapping[str, JSON]:
@@ -169,8 +186,7 @@ async def live_session(
     async with AsyncExitStack() as stack:
         transport = await stack.enter_async_context(Transport())
         simulator = await _simulator(stack, plan)
-        by_model = {name: limit for name, limit in options.max_cost.items() if name is not None}
-        budget = Budget(MaxCost(options.max_cost.get(None), by_model))
+        budget = _budget(options)
         pools = make_pools(plan, options)
         sender = Sender(transport, keys, lambda model: model.provider.base_url or simulator)
         client = Client(store, sender, pools, session=session_id, budget=budget)
@@ -218,7 +234,9 @@ async def run_units(live: Live, work: Work, stop: Stop) -> bool:
     return stop.soon.is_set()
 
 
-def exit_code(work: Work, states: Mapping[UnitId, UnitState], *, interrupted: bool, budget_reached: bool) -> int:
+def exit_code(
+    work: Work, states: Mapping[UnitId, UnitState], *, interrupted: bool, budget_reached: bool
+) -> int:
     """Return what `run` ends with, by the outcomes of all units that the run wants."""
     if interrupted:
         return EXIT_INTERRUPTED

@@ -85,7 +85,9 @@ class UnitRunner:
             # The text of an unforeseen error may quote a case: only its kind is kept.
             _log.error("unit %s: internal error %s", unit.id, type(error).__name__, exc_info=_debugging())
             return _failed(
-                UnitOutcome.PROVIDER_ERROR, "internal", f"internal error {type(error).__name__}; please report it"
+                UnitOutcome.PROVIDER_ERROR,
+                "internal",
+                f"internal error {type(error).__name__}; please report it",
             )
 
     async def _messages(self, unit: Unit) -> tuple[Message, ...]:

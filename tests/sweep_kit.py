@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.benchmarks.triage.taxonomy import LABELS, answer_of
 from PIL import Image
 from scripted_replies import Arrival, Reply, chat_reply
+
+from harness.benchmarks.triage.taxonomy import LABELS, answer_of
 
 EXODONTIA, IMPLANT = "Exodontia", "Implants (Single tooth)"
 
@@ -76,7 +77,12 @@ def write_config(folder: Path, url: str, models: Sequence[str] = ("m",), **setti
     """Write a harness.toml with models at a loopback server, asked without waiting for retries."""
     lines = ["[providers.lab]", 'adapter = "openai"', f'base_url = "{url}/v1"', 'endpoint = "lab"', ""]
     for name in models:
-        lines += [f"[models.{name}]", 'provider = "lab"', f'model = "{name}"', 'structured = ["json", "schema"]']
+        lines += [
+            f"[models.{name}]",
+            'provider = "lab"',
+            f'model = "{name}"',
+            'structured = ["json", "schema"]',
+        ]
         lines += [f"{key} = {json.dumps(value)}" for key, value in settings.items()] + [""]
     path = folder / "harness.toml"
     path.write_text("\n".join(lines), encoding="utf-8")
@@ -151,11 +157,25 @@ def wait_until(true: Callable[[], bool], timeout: float = 30) -> None:
         time.sleep(0.005)
 
 
-def run_args(folder: Path, *more: str | Path, models: str = "m", reformatter: str = "none") -> list[str | Path]:
+def run_args(
+    folder: Path, *more: str | Path, models: str = "m", reformatter: str = "none"
+) -> list[str | Path]:
     """Return the arguments of a run on the cases of `folder`, with its store beside them."""
     return [
-        "run", "--benchmark", "triage", "--models", models, "--data", folder / "data", "--reformatter", reformatter,
-        "--config", folder / "harness.toml", "--store", folder / "store.sqlite3", *more,
+        "run",
+        "--benchmark",
+        "triage",
+        "--models",
+        models,
+        "--data",
+        folder / "data",
+        "--reformatter",
+        reformatter,
+        "--config",
+        folder / "harness.toml",
+        "--store",
+        folder / "store.sqlite3",
+        *more,
     ]
 
 

@@ -10,6 +10,7 @@ import sys
 import tomllib
 import zipfile
 from collections.abc import Iterator
+from fnmatch import fnmatch
 from importlib.metadata import PackageNotFoundError, packages_distributions
 from pathlib import Path
 
@@ -41,12 +42,17 @@ def git(checkout: Path, *args: str) -> list[str]:
 
 
 def own_files(checkout: Path) -> list[Path]:
-    """Return every file that is or will be tracked; without git, all but the known by-products."""
+    """Return every file that is or will be tracked; without git, all but what is ignored."""
     listed = git(checkout, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     if not listed:
-        by_products = {".venv", ".git", "__pycache__", "build", "dist", ".harness", ".demo"}
+        ignored = (checkout / ".gitignore").read_text(encoding="utf-8").split()
+        by_products = [".git", *(line.rstrip("/") for line in ignored)]
         found = (path.relative_to(checkout) for path in checkout.rglob("*"))
-        listed = [str(path) for path in found if not by_products & set(path.parts)]
+        listed = [
+            str(path)
+            for path in found
+            if not any(fnmatch(part, name) for part in path.parts for name in by_products)
+        ]
     paths = [checkout / name for name in listed]
     return [path for path in paths if path.is_file() and not path.is_symlink()]
 

@@ -158,9 +158,7 @@ class Benchmark(Protocol):
         """Apply the filling policy to a reformatter's answer about `answer`."""
         ...
 
-    def metrics(
-        self, units: Sequence[Scored], conventions: Mapping[str, str]
-    ) -> Mapping[str, MetricValue]:
+    def metrics(self, units: Sequence[Scored], conventions: Mapping[str, str]) -> Mapping[str, MetricValue]:
         """Return every metric path of one row; `prediction` None counts as the worst value."""
         ...
 

@@ -37,7 +37,10 @@ class BlobStore(StorePart):
         return (await self.get_blobs([sha256]))[sha256]
 
     async def get_blobs(self, digests: Iterable[str]) -> dict[str, bytes]:
-        """Return digest -> bytes for all, in the order given. Raises StoreError where one is missing or damaged."""
+        """Return digest -> bytes for all, in the order given.
+
+        Raises StoreError where one is missing or damaged.
+        """
         wanted = list(dict.fromkeys(digests))
         found: dict[str, bytes] = {}
         for part in chunks(wanted):
@@ -47,7 +50,7 @@ class BlobStore(StorePart):
                 found[row.sha256] = _checked(row.sha256, row.data)
         for digest in wanted:
             if digest not in found:
-                raise StoreError(f"blob {digest} is not in the store; look at it with `harness store verify`")
+                raise StoreError(f"blob {digest} is not in the store; go back to a backup")
         return {digest: found[digest] for digest in wanted}
 
 

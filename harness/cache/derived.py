@@ -23,7 +23,7 @@ PAGE: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class RecordRow:
-    """What became of one unit. `text` is what people search; `parser` is the digest of the code that read it."""
+    """What became of one unit. `text` is for searching; `parser` the digest of the code that read it."""
 
     unit: UnitId
     outcome: UnitOutcome

@@ -48,7 +48,7 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for bar in self._bars.values():
+        for bar in reversed(self._bars.values()):  # from the lowest: each closed one moves those below it
             bar.close()
 
     def unit_done(self, unit: UnitId, outcome: UnitOutcome) -> None:
@@ -122,5 +122,5 @@ def _bar(name: str, total: int, position: int) -> tqdm[Any]:
         file=sys.stderr,
         dynamic_ncols=True,
         leave=position == 0,
-        bar_format="{desc} {n_fmt}/{total_fmt} {rate_fmt} {postfix}",
+        bar_format="{desc} {n_fmt}/{total_fmt} {rate_fmt}{postfix}",
     )

@@ -63,30 +63,63 @@ def read_max_cost(texts: tuple[str, ...]) -> Mapping[str | None, float]:
 
 @click.command("run", epilog="Example: harness run --benchmark triage --models gemini-3-flash,o3 --limit 5")
 @click.option("--benchmark", required=True, metavar="NAME", help="See `harness benchmarks`.")
-@click.option("--models", required=True, metavar="A,B", help="Names of `harness models`, or provider/model-id.")
-@click.option("--data", type=click.Path(path_type=Path), metavar="DIR", help="Case files. Default: the sample.")
+@click.option(
+    "--models", required=True, metavar="A,B", help="Names of `harness models`, or provider/model-id."
+)
+@click.option(
+    "--data", type=click.Path(path_type=Path), metavar="DIR", help="Case files. Default: the sample."
+)
 @click.option("--conditions", metavar="A,B", help="Default: the main one; `all`: every one.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N cases.")
 @click.option("--cases", metavar="ID,ID", help="Only these cases.")
-@click.option("--repeats", type=click.IntRange(min=1), default=1, show_default=True, help="Independent resamples.")
 @click.option(
-    "--attempts", type=click.IntRange(1, 3), default=3, show_default=True, help="Asks until an answer is usable."
+    "--repeats", type=click.IntRange(min=1), default=1, show_default=True, help="Independent resamples."
+)
+@click.option(
+    "--attempts",
+    type=click.IntRange(1, 3),
+    default=3,
+    show_default=True,
+    help="Asks until an answer is usable.",
 )
 @click.option("--reformatter", metavar="MODEL|none", help="Who restates unusable answers.")
-@click.option("--reask", type=click.Choice(["same", "feedback"]), default="same", show_default=True,
-              help="Ask again as before, or with what was wrong.")
-@click.option("--structured", type=click.Choice(["off", "json", "schema"]), default="off", show_default=True,
-              help="Let the provider constrain the output.")
-@click.option("--param", "params", multiple=True, metavar="K=V", help="A decoding parameter, as temperature=0.")
+@click.option(
+    "--reask",
+    type=click.Choice(["same", "feedback"]),
+    default="same",
+    show_default=True,
+    help="Ask again as before, or with what was wrong.",
+)
+@click.option(
+    "--structured",
+    type=click.Choice(["off", "json", "schema"]),
+    default="off",
+    show_default=True,
+    help="Let the provider constrain the output.",
+)
+@click.option(
+    "--param", "params", multiple=True, metavar="K=V", help="A decoding parameter, as temperature=0."
+)
 @click.option("--prompt", type=click.Path(path_type=Path), metavar="FILE", help="Your own prompt.")
 @click.option("--drop-unsupported", is_flag=True, help="Leave out parameters that a model does not take.")
 @click.option("--again", metavar="OUTCOME,..", help="Ask units that ended so once more.")
 @click.option("--max-cost", multiple=True, metavar="USD|MODEL=USD", help="Spend no more in this session.")
-@click.option("--max-wait", type=click.FloatRange(min=0), default=600.0, show_default=True, metavar="S",
-              help="Longest wait for a rate limit, in seconds.")
+@click.option(
+    "--max-wait",
+    type=click.FloatRange(min=0),
+    default=600.0,
+    show_default=True,
+    metavar="S",
+    help="Longest wait for a rate limit, in seconds.",
+)
 @click.option("--max-in-flight", type=click.IntRange(min=1), metavar="N", help="Requests at once, per model.")
-@click.option("--order", type=click.Choice(["interleave", "model"]), default="interleave", show_default=True,
-              help="All models at once, or one after the other.")
+@click.option(
+    "--order",
+    type=click.Choice(["interleave", "model"]),
+    default="interleave",
+    show_default=True,
+    help="All models at once, or one after the other.",
+)
 @click.option("--keep-media", is_flag=True, help="Keep the bytes of images in the store.")
 @click.option("--dry-run", is_flag=True, help="Show what would be sent and what it may cost; send nothing.")
 @click.option("--name", metavar="NAME", help="A name for the run.")
@@ -94,10 +127,26 @@ def read_max_cost(texts: tuple[str, ...]) -> Mapping[str | None, float]:
 @store_option
 @json_option
 def command(
-    benchmark: str, models: str, data: Path | None, conditions: str | None, limit: int | None, cases: str | None,
-    params: tuple[str, ...], prompt: Path | None, again: str | None, max_cost: tuple[str, ...], max_wait: float,
-    max_in_flight: int | None, order: Any, keep_media: bool, dry_run: bool, name: str | None,
-    config_path: Path | None, store: str | None, as_json: bool, **wanted: Any,
+    benchmark: str,
+    models: str,
+    data: Path | None,
+    conditions: str | None,
+    limit: int | None,
+    cases: str | None,
+    params: tuple[str, ...],
+    prompt: Path | None,
+    again: str | None,
+    max_cost: tuple[str, ...],
+    max_wait: float,
+    max_in_flight: int | None,
+    order: Any,
+    keep_media: bool,
+    dry_run: bool,
+    name: str | None,
+    config_path: Path | None,
+    store: str | None,
+    as_json: bool,
+    **wanted: Any,
 ) -> int:
     """Ask models a benchmark's questions.
 

@@ -36,6 +36,7 @@ from harness.session import (
     Live,
     Opening,
     Stop,
+    check_budget,
     exit_code,
     live_session,
     look_at,
@@ -85,7 +86,9 @@ def resume(
         options = replace(options, data=data)
     plan = make_plan(options, config)
     _check_same(found, plan)
-    invocation = Invocation(options, session, config_path, store, found.name, dry_run=dry_run, as_json=as_json)
+    invocation = Invocation(
+        options, session, config_path, store, found.name, dry_run=dry_run, as_json=as_json
+    )
     return asyncio.run(_dry_run(invocation, plan, url) if dry_run else _run(invocation, plan, url))
 
 
@@ -101,7 +104,9 @@ async def _stored_options(url: str, reference: str) -> tuple[Run, RunOptions]:
 def _check_same(found: Run, plan: Plan) -> None:
     if plan.manifest.digest() == found.digest:
         return
-    differing = ", ".join(_differences(read_manifest(found.manifest), plan.manifest)) or "the program's version"
+    differing = (
+        ", ".join(_differences(read_manifest(found.manifest), plan.manifest)) or "the program's version"
+    )
     raise ConfigError(
         f"run {found.name!r} cannot be resumed: what it wants has changed since ({differing}); undo the change, "
         "or use `harness run` for a new run, which takes over every stored answer that still fits"
@@ -128,7 +133,9 @@ async def _dry_run(invocation: Invocation, plan: Plan, url: str) -> int:
 
 
 @asynccontextmanager
-async def _as_it_is(invocation: Invocation, plan: Plan, url: str) -> AsyncIterator[tuple[Store | None, Opening]]:
+async def _as_it_is(
+    invocation: Invocation, plan: Plan, url: str
+) -> AsyncIterator[tuple[Store | None, Opening]]:
     """Give the store, None where there is none yet, and how far the run has come; nothing is written."""
     async with AsyncExitStack() as stack:
         store = known = None
@@ -145,11 +152,18 @@ def _print_forecast(forecasts: list[Forecast], plan: Plan, *, as_json: bool) -> 
         return
     columns = [
         Column("model", shrink=True),
-        *(Column(title, right=True) for title in ("units", "done", "stored", "to send", "tokens in", "tokens out", "USD")),
+        *(
+            Column(title, right=True)
+            for title in ("units", "done", "stored", "to send", "tokens in", "tokens out", "USD")
+        ),
     ]
     rows = [
         (
-            one.model, one.units, one.finished, one.stored, one.to_send,
+            one.model,
+            one.units,
+            one.finished,
+            one.stored,
+            one.to_send,
             _range(one.input_tokens_low, one.input_tokens_high),
             _range(one.output_tokens_low, one.output_tokens_high),
             _usd_range(one.usd_low, one.usd_high),
@@ -184,6 +198,7 @@ async def _run(invocation: Invocation, plan: Plan, url: str) -> int:
     _introduce(plan, url)
     async with _as_it_is(invocation, plan, url) as (_, found):
         keys = needed_keys(plan, found, os.environ)
+        check_budget(plan, found, invocation.session)
     async with await Store.open(url, warn=lambda text: say(f"warning: {text}")) as store:
         opening = await open_run(store, plan, invocation.name, invocation.session)
         say(f"run: {opening.run.name}: {plan.manifest.n_units} units, {opening.n_open} open")
@@ -210,7 +225,12 @@ async def _session(
     try:
         with Progress(opening.open_by_model) as progress:
             async with live_session(
-                store, plan, opening, invocation.session, session_id=session_id, keys=keys,
+                store,
+                plan,
+                opening,
+                invocation.session,
+                session_id=session_id,
+                keys=keys,
                 on_unit=progress.unit_done,
             ) as live:
                 interrupted = await _watched(live, opening, progress)
@@ -226,11 +246,6 @@ async def _session(
 
 async def _watched(live: Live, opening: Opening, progress: Progress) -> bool:
     """Run the units while signals are obeyed and progress is shown; True if it was interrupted."""
-    for name, model_plan in opening.work.models.items():
-        if opening.open_by_model[name]:
-            live.budget.check(model_plan.model, 1, model_plan.params)
-            if model_plan.reformatter is not None:
-                live.budget.check(model_plan.reformatter, 1, model_plan.reformatter.params)
     stop = Stop()
 
     async def show() -> None:
@@ -305,5 +320,7 @@ def _say_how_to_go_on(code: int, found: Run, invocation: Invocation) -> None:
         words += ["--config", str(invocation.config_path)]
     if invocation.store is not None:
         words += ["--store", invocation.store]
-    why = {EXIT_INTERRUPTED: "interrupted", EXIT_BUDGET: "stopped at --max-cost"}.get(code, "some units have no answer yet")
+    why = {EXIT_INTERRUPTED: "interrupted", EXIT_BUDGET: "stopped at --max-cost"}.get(
+        code, "some units have no answer yet"
+    )
     say(f"{why}; to go on: {shlex.join(words)}")

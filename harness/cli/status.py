@@ -118,21 +118,33 @@ def _model_facts(
 
 def _print_runs(facts: Facts) -> None:
     columns = [
-        Column("run", shrink=True), Column("benchmark"), Column("done", right=True), Column("units", right=True),
-        Column("last session"), Column("exit", right=True),
+        Column("run", shrink=True),
+        Column("benchmark"),
+        Column("done", right=True),
+        Column("units", right=True),
+        Column("last session"),
+        Column("exit", right=True),
     ]
     rows = []
     for run in facts["runs"]:
         last = run["sessions"][-1] if run["sessions"] else None
         rows.append(
-            (run["run"], run["benchmark"], run["done"], run["units"],
-             last and last["started"], last and last["exit"])
+            (
+                run["run"],
+                run["benchmark"],
+                run["done"],
+                run["units"],
+                last and last["started"],
+                last and last["exit"],
+            )
         )
     click.echo(render_table(columns, rows) if rows else "no runs yet")
 
 
 def _print_run(facts: Facts) -> None:
-    click.echo(f"{facts['run']} ({str(facts['digest'])[:12]}): {facts['done']} of {facts['units']} units done")
+    click.echo(
+        f"{facts['run']} ({str(facts['digest'])[:12]}): {facts['done']} of {facts['units']} units done"
+    )
     for model in facts["models"]:
         outcomes = ", ".join(f"{name} {count}" for name, count in model["outcomes"].items())
         click.echo(f"  {model['model']}: {outcomes}")

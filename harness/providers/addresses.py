@@ -22,12 +22,18 @@ def request_url(base_url: str, path: str) -> tuple[str, str | None]:
     path, _, query = path.partition("?")
     queries = "&".join(part for part in (base.query, query) if part)
     joined = f"{base.path.rstrip('/')}/{path.lstrip('/')}"
-    user_info, _, netloc = base.netloc.rpartition("@")
-    credentials = None
-    if user_info:
-        plain = unquote(user_info if ":" in user_info else f"{user_info}:")
-        credentials = "Basic " + base64.b64encode(plain.encode("utf-8")).decode("ascii")
-    return base._replace(netloc=netloc, path=joined, query=queries, fragment="").geturl(), credentials
+    return split_credentials(base._replace(path=joined, query=queries, fragment="").geturl())
+
+
+def split_credentials(url: str) -> tuple[str, str | None]:
+    """Return a URL without user and password, and the Basic authorization they make."""
+    parts = urlsplit(url)
+    user_info, _, netloc = parts.netloc.rpartition("@")
+    if not user_info:
+        return url, None
+    plain = unquote(user_info if ":" in user_info else f"{user_info}:")
+    basic = base64.b64encode(plain.encode("utf-8")).decode("ascii")
+    return parts._replace(netloc=netloc).geturl(), f"Basic {basic}"
 
 
 def environment_proxy(url: str) -> str | None:

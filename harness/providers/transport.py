@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
 from typing import Self, TypeAlias
 from urllib.parse import urlsplit
@@ -17,7 +16,7 @@ from httpx_aiohttp import AiohttpTransport
 
 from harness.errors import ConfigError
 from harness.messages import Fault, RawReply, WireRequest
-from harness.providers.addresses import environment_proxy, request_url
+from harness.providers.addresses import environment_proxy, request_url, split_credentials
 from harness.providers.transport_faults import Progress, broken, late, malformed
 from harness.settings import Model
 
@@ -35,7 +34,7 @@ _UPLOAD_CHUNK = 256 * 1024
 _NO_ANSWER = RawReply(0, {}, b"")
 
 Clock: TypeAlias = Callable[[], float]
-_ClientKey: TypeAlias = tuple[str, bool, str | None]
+_WayKey: TypeAlias = tuple[str, bool, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ class Sent:
 
 
 class Transport:
-    """Sends requests; keeps one client for each way to reach a server, made when it is first needed.
+    """Sends requests; keeps connections for each way to reach a server, opened when it is first needed.
 
     Belongs to one event loop. `proxy_for` says which proxy an address is reached through.
     """
@@ -68,7 +67,7 @@ class Transport:
         self._clock = clock
         self._proxy_for = proxy_for
         self._max_reply_bytes = max_reply_bytes
-        self._clients: dict[_ClientKey, httpx.AsyncClient] = {}
+        self._ways: dict[_WayKey, AiohttpTransport] = {}
         self._proxies: dict[str, str | None] = {}
 
     async def send(
@@ -90,12 +89,13 @@ class Transport:
         basic = {"authorization": credentials} if credentials else {}
         headers = _headers(basic, model.provider.headers, wire.headers, wire.transport_headers, auth_headers)
         headers["content-length"] = str(len(body))
-        client = self._client_for(url, model.provider.verify_tls)
+        way = self._way_to(url, model.provider.verify_tls)
         flight = _Flight(body, model, self._clock, self._max_reply_bytes)
-        request = client.build_request(
-            "POST", url, headers=headers, content=_Upload(flight), timeout=_timeouts(model)
+        # Past httpx.AsyncClient: its cookies, redirects and log lines are not wanted, and cost as much again.
+        request = httpx.Request(
+            "POST", url, headers=headers, content=_Upload(flight), extensions={"timeout": _timeouts(model)}
         )
-        fault = await _fly(client, request, flight)
+        fault = await _fly(way, request, flight)
         raw = flight.raw()
         if fault is not None and raw.status and not 200 <= raw.status < 300:
             fault = None  # the status says what is wrong, however little of its page arrived
@@ -103,9 +103,9 @@ class Transport:
 
     async def aclose(self) -> None:
         """Close all connections; the next `send` would open new ones."""
-        clients, self._clients = list(self._clients.values()), {}
-        for client in clients:
-            await client.aclose()
+        ways, self._ways = list(self._ways.values()), {}
+        for way in ways:
+            await way.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -115,15 +115,15 @@ class Transport:
     ) -> None:
         await self.aclose()
 
-    def _client_for(self, url: str, verify_tls: bool) -> httpx.AsyncClient:
+    def _way_to(self, url: str, verify_tls: bool) -> AiohttpTransport:
         parts = urlsplit(url)
         origin = f"{parts.scheme}://{parts.netloc}"
         if origin not in self._proxies:
             self._proxies[origin] = self._proxy_for(url)
         key = (parts.scheme, verify_tls, self._proxies[origin])
-        if key not in self._clients:
-            self._clients[key] = _open_client(*key)
-        return self._clients[key]
+        if key not in self._ways:
+            self._ways[key] = _open_way(*key)
+        return self._ways[key]
 
 
 @dataclass(slots=True)
@@ -216,11 +216,11 @@ class _Upload:
         flight.allow(None)  # silence from here on is measured on the socket
 
 
-async def _fly(client: httpx.AsyncClient, request: httpx.Request, flight: _Flight) -> Fault | None:
+async def _fly(way: AiohttpTransport, request: httpx.Request, flight: _Flight) -> Fault | None:
     try:
         async with asyncio.timeout(None) as deadline:
             flight.deadline = deadline
-            response = await client.send(request, stream=True)
+            response = await way.handle_async_request(request)
             try:
                 return await flight.receive(response)
             finally:
@@ -234,31 +234,36 @@ async def _fly(client: httpx.AsyncClient, request: httpx.Request, flight: _Fligh
         flight.deadline = None  # an upload that goes on after an early answer must not touch it
 
 
-def _open_client(scheme: str, verify_tls: bool, proxy: str | None) -> httpx.AsyncClient:
+def _open_way(scheme: str, verify_tls: bool, proxy: str | None) -> AiohttpTransport:
     tls = httpx.create_ssl_context(verify=verify_tls and scheme == "https")
     session = aiohttp.ClientSession(
         # limit 0: how many are in flight is the pools' decision; left alone, it would be 100
         connector=aiohttp.TCPConnector(limit=0, ssl=tls, keepalive_timeout=KEEPALIVE_S),
         cookie_jar=aiohttp.DummyCookieJar(),
     )
-    return httpx.AsyncClient(
-        transport=AiohttpTransport(verify=tls, client=session, proxy=httpx.Proxy(proxy) if proxy else None),
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-        headers={"user-agent": "mllm-harness", "accept": "application/json", "accept-encoding": "identity"},
-        trust_env=False,
-        follow_redirects=False,
-    )
+    return AiohttpTransport(verify=tls, client=session, proxy=_proxy(proxy) if proxy else None)
 
 
-def _timeouts(model: Model) -> httpx.Timeout:
+def _proxy(url: str) -> httpx.Proxy:
+    # in the URL, credentials would pass through a class that aiohttp calls deprecated with a warning
+    address, credentials = split_credentials(url)
+    return httpx.Proxy(address, headers={"authorization": credentials} if credentials else None)
+
+
+def _timeouts(model: Model) -> dict[str, float]:
     # `pool` is what aiohttp calls `connect`: name look-up, connection and TLS together
-    return httpx.Timeout(
-        connect=model.connect_timeout_s, pool=model.connect_timeout_s, read=model.idle_timeout_s, write=None
-    )
+    return {
+        "connect": model.connect_timeout_s, "pool": model.connect_timeout_s, "read": model.idle_timeout_s
+    }  # fmt: skip
 
 
 def _headers(*sources: Mapping[str, str]) -> dict[str, str]:
-    headers = {"content-type": "application/json"}
+    headers = {
+        "accept": "application/json",
+        "accept-encoding": "identity",  # what is stored is what was sent, and half of it can be read
+        "content-type": "application/json",
+        "user-agent": "mllm-harness",
+    }
     for source in sources:
         for name, value in source.items():
             if not (name.isascii() and name.isprintable() and value.isascii() and value.isprintable()):

@@ -1,10 +1,14 @@
+# ruff: noqa: ASYNC110  (waits for another task's commit, which has no event)
 from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from store_examples import a_key, a_session, an_exchange
@@ -214,24 +218,31 @@ async def test_a_cancelled_asker_leaves_no_claim(ours: Store, theirs: Store) -> 
 
 
 async def test_an_asker_cancelled_as_its_claim_is_committed_leaves_no_claim(
-    ours: Store, theirs: Store
+    ours: Store, theirs: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # F25
-    task: asyncio.Task[bool]
+    enqueue = ours._writer.enqueue
 
-    async def cancels(_transaction: object, items: list[object]) -> list[None]:
-        # After the claim in the same group: its task wakes up with a result and is cancelled.
-        asyncio.get_running_loop().call_soon(task.cancel)
-        return [None] * len(items)
+    def cancelling(*arguments: Any, **options: Any) -> asyncio.Future[Any]:
+        done = enqueue(*arguments, **options)
+        # Before the asker's own wake-up: it is cancelled although its result is there.
+        done.add_done_callback(lambda _: task.cancel())
+        return done
 
+    monkeypatch.setattr(ours._writer, "enqueue", cancelling)
     task = asyncio.create_task(ours.claim(KEY))
-    await asyncio.sleep(0)
-    await ours._writer.submit(cancels, None)
-    await asyncio.gather(task, return_exceptions=True)
-    if not task.cancelled():
-        await ours.release(KEY)
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    monkeypatch.undo()
     async with asyncio.timeout(10):
         while not await theirs.claim(KEY):
             await asyncio.sleep(0)
+
+
+def test_a_process_that_ended_is_dead_before_its_parent_has_noticed() -> None:
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert gone(pid=child.pid, started="").is_dead()
+    child.wait()
 
 
 def test_this_process_is_alive() -> None:

@@ -8,13 +8,21 @@ import pytest
 from sqlalchemy import event
 from store_examples import a_key, a_session, an_exchange
 
-from harness.cache.rows import UnitId
+from harness.cache.rows import Link, UnitId
 from harness.cache.store import Store
 from harness.errors import StoreError
 from harness.messages import RawReply, Usage
 from harness.outcomes import ExchangeOutcome
 
-ODD_TEXTS = ["", "\x00 in \x00 the middle", "lone \ud83d surrogate", "😀 𝔘", "back\\slash \\u0000", "=1+1", "x" * 200_000]
+ODD_TEXTS = [
+    "",
+    "\x00 in \x00 the middle",
+    "lone \ud83d surrogate",
+    "😀 é",
+    "back\\slash \\u0000",
+    "=1+1",
+    "x" * 200_000,
+]
 
 
 @pytest.mark.parametrize("text", ODD_TEXTS, ids=lambda text: repr(text[:12]))
@@ -168,10 +176,10 @@ async def test_a_link_is_committed_with_its_exchange(store: Store) -> None:
     [linked] = [unit async for unit in store.linked_units(run)]
     [(link, exchange)] = linked.links
     assert (linked.state.unit, linked.state.outcome) == (unit, None)
-    assert (link.exchange_id, link.purpose, link.attempt, link.used, exchange.id) == (id, "answer", 2, False, id)
+    assert (link, exchange.id) == (Link(id, "answer", 2, used=False), id)
 
 
-async def test_the_thousandth_append_costs_as_many_statements_as_the_first(store: Store) -> None:  # F38
+async def test_the_hundredth_append_costs_as_many_statements_as_the_first(store: Store) -> None:  # F38
     run, session = await a_session(store)
     statements: list[str] = []
 
@@ -180,7 +188,7 @@ async def test_the_thousandth_append_costs_as_many_statements_as_the_first(store
 
     event.listen(store._database.writable().sync_engine, "before_cursor_execute", note)
     counts = []
-    for n in range(300):
+    for n in range(100):
         statements.clear()
         link = (run, UnitId("m", "both", f"case-{n}"))
         await store.append(an_exchange(n), session=session, serve=True, link=link, release=True)

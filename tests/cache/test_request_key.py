@@ -145,7 +145,8 @@ def test_a_recipe_that_nobody_knows_is_refused() -> None:
 
 def test_the_stored_body_holds_media_by_digest() -> None:
     stored = json.loads(wire_document(WIRE, recipe_versions=VERSIONS))
-    assert stored["messages"][1]["content"][1]["image"] == {"$media": [SHA, "original", 1], "prefix": "data:,"}
+    image = stored["messages"][1]["content"][1]["image"]
+    assert image == {"$media": [SHA, "original", 1], "prefix": "data:,"}
     assert stored["temperature"] == 0
 
 
@@ -226,7 +227,7 @@ MODEL = Model(name="m", provider=PROVIDER, model="weights", params={"temperature
 
 def key_of(model: Model) -> str:
     """The key as the client makes it, with the body that an adapter of the OpenAI form builds."""
-    params = dict(model.params)
+    params: dict[str, Any] = dict(model.params)
     limit = params.pop("max_tokens")
     wire = WireRequest(
         "/chat/completions",

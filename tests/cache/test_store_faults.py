@@ -1,5 +1,7 @@
 """What happens when the disk fails us."""
 
+# ruff: noqa: ASYNC240  (nothing else runs in these loops)
+
 from __future__ import annotations
 
 import asyncio
@@ -7,6 +9,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event
 from store_examples import a_key, a_session, an_exchange
 
 from harness.cache.dialects import Fault, SqliteDialect
@@ -27,11 +30,14 @@ async def limit_pages(store: Store, pages: int) -> None:
 async def test_a_full_disk_fails_every_waiting_entry_and_says_what_to_do(store: Store) -> None:  # F23
     _, session = await a_session(store)
     await limit_pages(store, 3)
+    begun: list[object] = []
+    event.listen(store._database.writable().sync_engine, "begin", begun.append)
     entries = (store.append(an_exchange(n, raw=BIG), session=session, serve=True) for n in range(600))
     results = await asyncio.wait_for(asyncio.gather(*entries, return_exceptions=True), 30)
     assert all(isinstance(result, StoreError) for result in results)
     assert "disk is full; free some space" in str(results[0])
     assert len({id(result) for result in results}) == 600
+    assert len(begun) == 1
 
 
 async def test_the_store_goes_on_when_there_is_space_again(store: Store) -> None:
@@ -71,6 +77,22 @@ async def test_a_writer_that_is_cancelled_leaves_nobody_waiting(store: Store) ->
     assert all(isinstance(result, StoreError) for result in results)
     with pytest.raises(StoreError, match="is closed"):
         await store.put_blob(b"late")
+
+
+async def test_a_writer_that_is_cancelled_in_a_transaction_leaves_nobody_waiting(store: Store) -> None:
+    begun = asyncio.Event()
+
+    async def never_ends(_transaction: object, _items: object) -> list[None]:
+        begun.set()
+        await asyncio.Event().wait()
+        return []
+
+    entry = asyncio.create_task(store._writer.submit(never_ends, None))
+    await asyncio.wait_for(begun.wait(), 10)
+    assert store._writer._task is not None
+    store._writer._task.cancel()
+    with pytest.raises(StoreError, match="was closed before it had committed"):
+        await asyncio.wait_for(entry, 10)
 
 
 async def test_a_damaged_file_is_reported_as_damaged(store_path: Path) -> None:

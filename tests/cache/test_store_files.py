@@ -1,5 +1,7 @@
 """The file itself: recognised, private, migrated, opened for reading."""
 
+# ruff: noqa: ASYNC240  (nothing else runs in these loops)
+
 from __future__ import annotations
 
 import os
@@ -248,7 +250,7 @@ async def test_reading_only_is_warned_about_and_writing_refused(
     store_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await filled(store_path)
-    monkeypatch.setattr(files.os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "access", lambda *_: False)
     warnings: list[str] = []
     async with await Store.open(str(store_path), warn=warnings.append) as store:
         assert (store.read_only, len(warnings)) == (True, 1)
@@ -261,7 +263,7 @@ async def test_reading_only_is_warned_about_and_writing_refused(
 def test_a_read_only_store_with_commits_in_its_log_is_never_read_without_them(
     store_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files.os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "access", lambda *_: False)
     store_path.touch()
     assert files.ways_to_open(store_path) == ("ro", "immutable")
     store_path.with_name("store.sqlite3-wal").write_bytes(b"frames")
@@ -271,7 +273,9 @@ def test_a_read_only_store_with_commits_in_its_log_is_never_read_without_them(
 def test_the_kind_of_file_system_is_that_of_the_nearest_mount(tmp_path: Path) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text(
-        "/dev/sda / ext4 rw 0 0\nserver:/x /mnt/my\\040data nfs4 rw 0 0\ntmpfs /mnt/my\\040data/local tmpfs rw 0 0\n",
+        "/dev/sda / ext4 rw 0 0\n"
+        "server:/x /mnt/my\\040data nfs4 rw 0 0\n"
+        "tmpfs /mnt/my\\040data/local tmpfs rw 0 0\n",
         encoding="utf-8",
     )
     kinds = {

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
 from store_examples import a_key
 
 import harness
@@ -63,7 +62,7 @@ async def test_a_killed_process_loses_nothing_that_it_was_told_is_committed(stor
         assert await store.verify() == []
         # Exchange, served key and link of one entry are there together, or not at all.
         stats = await store.stats()
-        assert stats["exchanges"] == stats["served_keys"] == stats["units"] >= 200
+        assert stats["exchanges"] == stats["served_keys"] == stats["units"] == await store.last_exchange_id()
         [run] = await store.runs()
         assert all([len(unit.links) == 1 async for unit in store.linked_units(run.id)])
         assert await store.start_session(run.id, {}) == 2
@@ -131,13 +130,12 @@ async def test_a_claim_is_free_when_its_process_ends(store_path: Path) -> None:
         assert await store.claim(key)
 
 
-@pytest.mark.parametrize("processes", [4])
-async def test_many_processes_make_one_store_at_the_same_time(store_path: Path, processes: int) -> None:  # F44
+async def test_several_processes_make_one_store_at_the_same_time(store_path: Path) -> None:  # F44
     async with asyncio.TaskGroup() as group:
-        for number in range(processes):
+        for number in range(3):
             group.create_task(finishes("write_and_read", store_path, f"p{number}", 2, 2))
     async with await Store.open(str(store_path)) as store:
-        assert (await store.stats())["exchanges"] == processes * 4
+        assert (await store.stats())["exchanges"] == 12
         assert len(await store.runs()) == 1
 
 

@@ -69,7 +69,7 @@ async def test_finishing_again_replaces_the_state_and_the_use_of_links(store: St
 async def test_links_keep_their_order_when_a_stored_answer_is_older_than_what_led_to_it(store: Store) -> None:
     run, session = await a_session(store)
     ids = await appended(store, session, 4)
-    order = [Link(ids[2], "answer", 1), Link(ids[0], "answer", 2), Link(ids[3], "answer", 3), Link(ids[1], "reformat", 1)]
+    order = [Link(ids[n], "answer", attempt) for attempt, n in enumerate((2, 0, 3, 1), start=1)]
     await store.finish_unit(run, VALID, order)
     assert await links_of(store, run) == {UNIT: order}
 
@@ -93,7 +93,8 @@ async def test_earlier_rounds_stay_linked_before_the_later_ones(store: Store) ->
     await store.finish_unit(run, UnitState(UNIT, UnitOutcome.PROVIDER_ERROR), [Link(failed, "answer", 1)])
     good = await store.append(an_exchange(), session=session, serve=True, link=(run, UNIT))
     await store.finish_unit(run, VALID, [Link(good, "answer", 1, used=True)])
-    assert await links_of(store, run) == {UNIT: [Link(failed, "answer", 1), Link(good, "answer", 1, used=True)]}
+    both = [Link(failed, "answer", 1), Link(good, "answer", 1, used=True)]
+    assert await links_of(store, run) == {UNIT: both}
 
 
 async def test_a_link_to_an_exchange_that_does_not_exist_is_refused(store: Store) -> None:
@@ -166,7 +167,7 @@ async def test_pages_of_units_are_found_by_the_index_and_not_by_sorting(store: S
     assert "USING PRIMARY KEY (run_id=? AND (model,condition,case_id,repeat)>(?,?,?,?))" in steps[0]
 
 
-async def test_a_unit_that_was_killed_before_it_ended_is_there_without_an_outcome(store: Store) -> None:  # F23
+async def test_a_unit_killed_before_it_ended_is_there_without_an_outcome(store: Store) -> None:  # F23
     run, session = await a_session(store)
     id = await store.append(an_exchange(), session=session, serve=True, link=(run, UNIT))
     assert await store.unit_states(run) == {UNIT: UnitState(UNIT, None)}

@@ -73,7 +73,8 @@ def test_models_stand_in_the_order_of_their_ranks_and_the_incomplete_below() -> 
 
 
 def test_raters_and_baselines_stand_below_a_rule_and_without_a_rank() -> None:
-    text = render(score(row("m", 0.5, rank=1), row("junior", 0.9, kind="rater"), row("nothing", 0, kind="baseline")))
+    others = row("junior", 0.9, kind="rater"), row("nothing", 0, kind="baseline")
+    text = render(score(row("m", 0.5, rank=1), *others))
     lines = text.splitlines()
     rule = [place for place, line in enumerate(lines) if line.startswith("---")][1]
     assert lines[rule - 1].split()[:2] == ["1", "m"]

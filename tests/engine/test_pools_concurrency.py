@@ -135,6 +135,17 @@ def test_an_isolated_failure_pauses_growth_for_a_round_and_cuts_nothing() -> Non
     assert limit.value == 17
 
 
+def test_a_failure_within_a_pause_does_not_prolong_it() -> None:
+    limit = AdaptiveLimit()
+    limit.failed(in_flight=16)
+    for _ in range(8):
+        limit.succeeded(saturated=True)
+    limit.failed(in_flight=16)
+    for _ in range(9):
+        limit.succeeded(saturated=True)
+    assert limit.value == 17
+
+
 def test_more_than_20_percent_of_50_failing_cuts_and_20_do_not() -> None:
     limit = AdaptiveLimit(64)
     for number in range(50):

@@ -156,6 +156,22 @@ async def test_cancelled_just_after_being_let_in_gives_everything_back() -> None
     assert pool.status().sends == 1
 
 
+async def test_when_the_last_waiter_leaves_no_timer_stays() -> None:
+    clock = FakeClock()
+    pool = a_pool(clock, PoolLimits(requests_per_minute=1, max_in_flight=1))
+    async with pool.admit(0, 0):
+        pass
+    waiter = asyncio.ensure_future(pool.admit(0, 0).__aenter__())
+    await clock.sleep(1)
+    assert len(asyncio.all_tasks()) == 3
+    waiter.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiter
+    await asyncio.sleep(0)
+    assert len(asyncio.all_tasks()) == 1
+    assert pool.status().waiting == 0
+
+
 async def test_closed_and_cancelled_at_once_leaves_a_sound_count() -> None:
     clock = FakeClock()
     pool = a_pool(clock, PoolLimits(max_in_flight=1))

@@ -160,7 +160,7 @@ async def test_raw_adds_what_was_sent_and_what_came_back(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("text", ["a\x00b", "lone \ud83d surrogate", "🦷", "x" * 200_000, "\u2028\u0085"])
-async def test_whatever_a_model_writes_comes_out_of_the_store_identical(tmp_path: Path, text: str) -> None:  # F45
+async def test_whatever_a_model_writes_comes_out_identical(tmp_path: Path, text: str) -> None:  # F45
     async with built_run(tmp_path, replace(PLAN, reformatter=None)) as built:
         await built.answers(UNIT, UnitOutcome.UNPARSABLE, text, text, text)
         [record] = await records(built)
@@ -171,4 +171,5 @@ async def test_reasoning_is_kept_apart_from_the_text(tmp_path: Path) -> None:  #
     async with built_run(tmp_path, PLAN) as built:
         await built.answers(UNIT, UnitOutcome.VALID, body(answer(SCALING), reasoning_content="let me see"))
         [record] = await records(built)
-    assert (record["exchanges"][0]["text"], record["exchanges"][0]["reasoning"]) == (answer(SCALING), "let me see")
+    [send] = record["exchanges"]
+    assert (send["text"], send["reasoning"]) == (answer(SCALING), "let me see")

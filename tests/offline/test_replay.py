@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -94,9 +95,8 @@ async def test_a_200_that_holds_an_error_is_nobodys_answer(built: Built) -> None
 async def test_the_reformatters_answer_is_read_filled_and_listed(built: Built) -> None:
     prose = "I would take out the tooth: Exodontia."
     ids = await built.answers(UNIT, UnitOutcome.REFORMATTED, prose, prose, prose)
-    again = await built.exchange(
-        UNIT, json.dumps({"triage_output": {"OMFS": {EXTRACTION: 1}}}), purpose="reformat", request=quoting(prose)
-    )
+    partly = json.dumps({"triage_output": {"OMFS": {EXTRACTION: 1}}})
+    again = await built.exchange(UNIT, partly, purpose="reformat", request=quoting(prose))
     links = [*((id, "answer", n) for n, id in enumerate(ids, 1)), (again, "reformat", 1)]
     await built.finish(UNIT, UnitOutcome.REFORMATTED, links, used=[ids[-1], again])  # type: ignore[arg-type]
     found = (await replayed(built))[UNIT]
@@ -120,7 +120,7 @@ async def test_a_digit_or_a_word_from_the_reformatter_is_never_a_label(built: Bu
 
 async def test_a_reformat_of_another_answer_is_a_gap(built: Built) -> None:
     ids = await built.answers(UNIT, UnitOutcome.REFORMATTED, "first", "second", "third")
-    again = await built.exchange(UNIT, restated(SCALING), purpose="reformat", request=quoting("something else"))
+    again = await built.exchange(UNIT, restated(SCALING), purpose="reformat", request=quoting("other"))
     links = [*((id, "answer", n) for n, id in enumerate(ids, 1)), (again, "reformat", 1)]
     await built.finish(UNIT, UnitOutcome.REFORMATTED, links, used=[ids[-1], again])  # type: ignore[arg-type]
     assert (await result(built)).outcome is UnitOutcome.GAP
@@ -152,11 +152,23 @@ async def test_exchanges_of_earlier_rounds_are_linked_but_not_read(built: Built)
     assert not found.changed
 
 
+async def test_an_answer_of_an_earlier_round_never_stands_in_for_a_failed_new_one(built: Built) -> None:
+    await built.valid(UNIT, SCALING)
+    after = await built.store.mark_again(built.run.id, [UNIT])
+    new = await built.exchange(UNIT, b"busy", status=503, outcome=ExchangeOutcome.UNAVAILABLE)
+    links: Any = [(new, "answer", 1)]
+    await built.finish(UNIT, UnitOutcome.PROVIDER_ERROR, links, error="unavailable: busy", again_after=after)
+    found = await result(built)
+    assert (found.outcome, found.prediction) == (UnitOutcome.PROVIDER_ERROR, None)
+
+
 async def test_the_latest_exchange_that_serves_is_read(built: Built) -> None:
-    failed = await built.exchange(UNIT, b"busy", status=503, outcome=ExchangeOutcome.UNAVAILABLE)
+    busy: Any = {"status": 503, "outcome": ExchangeOutcome.UNAVAILABLE}
+    older = await built.exchange(UNIT, answer(FILLING))
     good = await built.exchange(UNIT, answer(SCALING))
-    late = await built.exchange(UNIT, b"busy", status=503, outcome=ExchangeOutcome.UNAVAILABLE)
-    await built.finish(UNIT, UnitOutcome.VALID, [(id, "answer", 1) for id in (failed, good, late)], used=[good])
+    late = await built.exchange(UNIT, b"busy", **busy)
+    links: Any = [(id, "answer", 1) for id in (older, good, late)]
+    await built.finish(UNIT, UnitOutcome.VALID, links, used=[good])
     found = await result(built)
     assert (found.outcome, found.used[0].exchange_id) == (UnitOutcome.VALID, good)
 
@@ -251,7 +263,7 @@ async def test_every_wanted_unit_comes_once_and_rows_stay_together(tmp_path: Pat
         units = [one.unit async for one in replay_units(built.store, stored, Replayer(stored))]
     assert len(units) == len(set(units)) == 3 * 2 * 2 * 2
     rows = [(unit.model, unit.condition) for unit in units]
-    assert len(list(dict.fromkeys(rows))) == 1 + sum(a != b for a, b in zip(rows, rows[1:], strict=False))
+    assert len(list(dict.fromkeys(rows))) == 1 + sum(a != b for a, b in pairwise(rows))
 
 
 async def test_links_of_a_reformat_ask_do_not_answer_an_attempt(built: Built) -> None:  # F11

@@ -266,6 +266,16 @@ async def test_scoring_rebuilds_the_derived_tables(tmp_path: Path) -> None:
     assert missing.reason
 
 
+async def test_a_store_that_is_only_read_is_scored_without_writing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with built_run(tmp_path, Plan(CASES)) as built:
+        await answer_all(built, "alpha")
+        monkeypatch.setattr(Store, "read_only", property(lambda self: True))
+        assert row(await scored(built), "alpha")["rank"] == 1
+        assert [one async for one in built.store.records(built.run.id)] == []
+
+
 async def test_the_scores_of_a_small_run_are_these(tmp_path: Path) -> None:
     """Golden: worked out by hand from the definitions."""
     plan = Plan(CASES, models=MODELS, raters={"junior-1": {"c1": json.loads(answer(SCALING))}})
@@ -292,6 +302,6 @@ async def test_the_scores_of_a_small_run_are_these(tmp_path: Path) -> None:
         ("prevalence", "baseline", None),
     ]
     assert list(score) == [
-        "benchmark", "run", "parser", "scorer", "conventions", "synthetic", "simulated", "repeats", "ranked_by",
-        "references", "case_errors", "gaps", "changed_since_run", "common_cases", "rows",
+        "benchmark", "run", "parser", "scorer", "conventions", "synthetic", "simulated", "repeats",
+        "ranked_by", "references", "case_errors", "gaps", "changed_since_run", "common_cases", "rows",
     ]  # fmt: skip

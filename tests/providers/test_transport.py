@@ -318,3 +318,24 @@ async def test_a_key_with_a_line_end_is_refused_before_anything_is_sent(transpor
 async def test_a_base_url_that_is_none_is_refused(transport: Transport, base_url: str) -> None:
     with pytest.raises(ConfigError, match="no HTTP address"):
         await transport.send(WIRE, a_model("http://x"), b"{}", auth_headers={}, base_url=base_url or " ")
+
+
+async def test_a_proxy_is_used_with_its_own_credentials() -> None:
+    with ScriptedServer() as proxy:
+        through = proxy.url.replace("//", "//user:pass@")
+        async with Transport(proxy_for=lambda url: through) as transport:
+            sends = [await send(transport, "http://api.invalid") for _ in range(2)]
+    assert [sent.fault for sent in sends] == [None, None]
+    for arrival in proxy.arrivals:
+        assert arrival.path == "http://api.invalid/v1/chat/completions"
+        assert arrival.headers["proxy-authorization"] == "Basic dXNlcjpwYXNz"
+        assert "authorization" not in arrival.headers
+
+
+async def test_a_proxy_that_lets_nothing_through_is_a_connection_fault() -> None:
+    with ScriptedServer(lambda arrival: status_reply(407)) as proxy:
+        async with Transport(proxy_for=lambda url: proxy.url) as transport:
+            sent = await send(transport, "https://api.invalid")
+    assert sent.fault is not None
+    assert (sent.fault.outcome, sent.fault.maybe_billed) == (ExchangeOutcome.CONNECTION, False)
+    assert sent.fault.message.endswith("the proxy answered 407")

@@ -138,6 +138,19 @@ async def test_connecting_has_a_timeout_of_its_own(transport: Transport) -> None
     assert time.monotonic() - began < 3
 
 
+async def test_a_name_server_that_says_nothing_counts_as_connecting(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def wait_for_ever(*arguments: object, **options: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", wait_for_ever)
+    sent = await send(transport, "http://somewhere.invalid", connect_timeout_s=0.2)
+    assert sent.fault is not None
+    assert (sent.fault.outcome, sent.fault.maybe_billed) == (ExchangeOutcome.CONNECTION, False)
+    assert "connect_timeout_s" in sent.fault.message
+
+
 async def test_a_tls_handshake_that_is_never_answered_is_a_connection_fault(transport: Transport) -> None:
     with ScriptedServer() as server:
         server.on_connect = lambda connection: "silence"

@@ -67,10 +67,23 @@ def test_an_unknown_option_is_refused_with_the_nearest(ready: Path) -> None:
     [
         ('{"id": "c9"', ("cases.jsonl", "2")),
         (json.dumps({"id": "c9"}), ("chief_complaint",)),
-        (json.dumps({"id": "c000", "chief_complaint": "x", "image": "images/000.png", "labels": []}), ("c000", "1")),
+        (
+            json.dumps({"id": "c000", "chief_complaint": "x", "image": "images/000.png", "labels": []}),
+            ("c000", "1"),
+        ),
         (json.dumps({"id": 7, "chief_complaint": "x", "image": "images/000.png", "labels": []}), ("id",)),
-        (json.dumps({"id": "c9", "chief_complaint": "x", "image": "images/000.png", "labels": ["Exodonty"]}), ("Exodonty",)),
-        (json.dumps({"id": "c9", "chief_complaint": "x", "image": "images/000.png", "labels": [], "lables": 1}), ("lables",)),
+        (
+            json.dumps(
+                {"id": "c9", "chief_complaint": "x", "image": "images/000.png", "labels": ["Exodonty"]}
+            ),
+            ("Exodonty",),
+        ),
+        (
+            json.dumps(
+                {"id": "c9", "chief_complaint": "x", "image": "images/000.png", "labels": [], "lables": 1}
+            ),
+            ("lables",),
+        ),
     ],
 )
 def test_a_bad_case_line_is_named(ready: Path, line: str, words: tuple[str, ...]) -> None:  # F18

@@ -14,7 +14,18 @@ from typing import Any
 import pytest
 from scripted_replies import Arrival, Behaviour, delayed
 from scripted_server import ScriptedServer
-from sweep_kit import finish, harness, outcomes, records, right_answer, run_args, spawn, wait_until, write_cases, write_config
+from sweep_kit import (
+    finish,
+    harness,
+    outcomes,
+    records,
+    right_answer,
+    run_args,
+    spawn,
+    wait_until,
+    write_cases,
+    write_config,
+)
 
 KILLS = 20
 

@@ -10,7 +10,16 @@ from pathlib import Path
 
 from scripted_replies import Arrival, Behaviour, chat_reply, gemini_reply
 from scripted_server import ScriptedServer
-from sweep_kit import answer_text, case_number, harness, labels_of, right_answer, run_args, write_cases, write_config
+from sweep_kit import (
+    answer_text,
+    case_number,
+    harness,
+    labels_of,
+    right_answer,
+    run_args,
+    write_cases,
+    write_config,
+)
 
 BLOCKER = """
 import sys, socket
@@ -31,7 +40,12 @@ main()
 def offline(*args: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     env = {name: value for name, value in os.environ.items() if not name.endswith("_KEY")}
     return subprocess.run(
-        [sys.executable, "-c", BLOCKER, *map(str, args)], cwd=cwd, env=env, capture_output=True, text=True, check=False
+        [sys.executable, "-c", BLOCKER, *map(str, args)],
+        cwd=cwd,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -42,8 +56,11 @@ def messy(arrival: Arrival) -> Behaviour:
     if "generateContent" in arrival.path:
         return gemini_reply(text if number % 2 else None, block_reason=None if number % 2 else "SAFETY")
     return [
-        chat_reply(text), chat_reply(f"```json\n{text}\n```"), chat_reply("Exodontia, I think"),
-        chat_reply(text[:50], finish="length"), chat_reply(None, refusal="no"),
+        chat_reply(text),
+        chat_reply(f"```json\n{text}\n```"),
+        chat_reply("Exodontia, I think"),
+        chat_reply(text[:50], finish="length"),
+        chat_reply(None, refusal="no"),
     ][number % 5]
 
 
@@ -81,7 +98,9 @@ def test_help_and_score_import_no_provider_and_no_http_code(tmp_path: Path) -> N
     listing = "import sys; sys.argv[1:] = {args!r}\ntry:\n from harness.cli.main import main; main()\nexcept SystemExit: pass\nprint(sorted(m for m in sys.modules if m.split('.')[0] in {heavy!r}))"
     heavy = {"httpx", "aiohttp", "sqlalchemy", "pydantic", "numpy", "PIL", "litellm", "jsonschema"}
     code = listing.format(args=["--help"], heavy=heavy)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
     assert done.stdout.splitlines()[-1] == "[]"
 
 

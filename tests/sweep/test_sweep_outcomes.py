@@ -6,9 +6,28 @@ import json
 from pathlib import Path
 
 import pytest
-from scripted_replies import Arrival, Behaviour, Reply, Script, chat_reply, html_reply, json_reply, status_reply
+from scripted_replies import (
+    Arrival,
+    Behaviour,
+    Reply,
+    Script,
+    chat_reply,
+    html_reply,
+    json_reply,
+    status_reply,
+)
 from scripted_server import ScriptedServer
-from sweep_kit import answer_text, case_number, harness, outcomes, records, right_answer, run_args, write_cases, write_config
+from sweep_kit import (
+    answer_text,
+    case_number,
+    harness,
+    outcomes,
+    records,
+    right_answer,
+    run_args,
+    write_cases,
+    write_config,
+)
 
 AT_ONCE = {"retry-after-ms": "10"}
 
@@ -62,11 +81,20 @@ def test_unusable_answers_have_distinct_outcomes_and_no_prediction(
         (status_reply(400), 1, "rejected", "bad_request"),
         (status_reply(422), 1, "rejected", "bad_request"),
         (status_reply(401), 1, "not_attempted", "auth"),
-        (status_reply(404, "The model `m` does not exist", code="model_not_found"), 1, "not_attempted", "model_not_found"),
+        (
+            status_reply(404, "The model `m` does not exist", code="model_not_found"),
+            1,
+            "not_attempted",
+            "model_not_found",
+        ),
         (status_reply(413, "request too large"), 1, "not_applicable", None),
         (status_reply(402, "Insufficient Balance"), 1, "not_attempted", "quota_exhausted"),
-        (status_reply(429, "You exceeded your current quota", code="insufficient_quota"), 1, "not_attempted",
-         "quota_exhausted"),
+        (
+            status_reply(429, "You exceeded your current quota", code="insufficient_quota"),
+            1,
+            "not_attempted",
+            "quota_exhausted",
+        ),
         (status_reply(418, "I am a teapot"), 1, None, None),
     ],
 )
@@ -85,7 +113,9 @@ def test_every_status_is_sent_as_often_as_it_deserves(
 @pytest.mark.parametrize(
     "reply",
     [
-        json_reply({"error": {"message": "overloaded", "type": "server_error", "code": 503}}, headers=AT_ONCE),
+        json_reply(
+            {"error": {"message": "overloaded", "type": "server_error", "code": 503}}, headers=AT_ONCE
+        ),
         Reply(200, {"content-type": "text/html", **AT_ONCE}, (html_reply().body,)),
     ],
 )
@@ -126,8 +156,11 @@ def test_out_of_credit_stops_one_model_and_the_others_finish(tmp_path: Path) -> 
 
 def test_rate_limits_and_bad_answers_have_budgets_of_their_own(tmp_path: Path) -> None:  # F28
     turns = [
-        status_reply(429, headers=AT_ONCE), status_reply(429, headers=AT_ONCE),
-        chat_reply("no"), chat_reply("no again"), chat_reply(answer_text()),
+        status_reply(429, headers=AT_ONCE),
+        status_reply(429, headers=AT_ONCE),
+        chat_reply("no"),
+        chat_reply("no again"),
+        chat_reply(answer_text()),
     ]
     server = sweep(tmp_path, lambda arrival: turns[arrival.number], max_sends=2)
     (record,) = records(tmp_path)
@@ -146,7 +179,11 @@ def test_three_bad_answers_keep_three_bodies_and_their_usage(tmp_path: Path) -> 
 
 
 def test_feedback_neither_grows_nor_repeats_a_truncated_answer(tmp_path: Path) -> None:  # F27
-    turns = [chat_reply("nonsense " * 50), chat_reply("cut off here", finish="length"), chat_reply("more nonsense")]
+    turns = [
+        chat_reply("nonsense " * 50),
+        chat_reply("cut off here", finish="length"),
+        chat_reply("more nonsense"),
+    ]
     server = sweep(tmp_path, lambda arrival: turns[arrival.number], "--reask", "feedback")
     first, second, third = server.arrivals
     assert "nonsense" in second.text and len(second.json["messages"]) == 3

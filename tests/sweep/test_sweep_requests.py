@@ -18,7 +18,9 @@ def with_key(config: Path) -> None:
     config.write_text(config.read_text().replace("endpoint", 'api_key_env = "LAB_API_KEY"\nendpoint'))
 
 
-def test_a_parameter_that_the_user_wrote_is_refused_where_a_model_does_not_take_it(tmp_path: Path) -> None:  # F15
+def test_a_parameter_that_the_user_wrote_is_refused_where_a_model_does_not_take_it(
+    tmp_path: Path,
+) -> None:  # F15
     write_cases(tmp_path / "data", 1)
     with ScriptedServer(right_answer) as server:
         write_config(tmp_path, server.url, unsupported_params=["temperature"])
@@ -35,7 +37,9 @@ def test_parameters_reach_the_wire_and_the_record(tmp_path: Path) -> None:
     write_cases(tmp_path / "data", 1)
     with ScriptedServer(right_answer) as server:
         write_config(tmp_path, server.url)
-        done = harness(*run_args(tmp_path, "--param", "temperature=0", "--param", "max_tokens=64", "--param", "seed=7"))
+        done = harness(
+            *run_args(tmp_path, "--param", "temperature=0", "--param", "max_tokens=64", "--param", "seed=7")
+        )
     assert done.code == 0
     sent = server.arrivals[0].json
     assert (sent["temperature"], sent["max_tokens"], sent["seed"]) == (0, 64, 7)
@@ -57,7 +61,9 @@ def test_conditions_carry_only_their_own_inputs(tmp_path: Path) -> None:  # F9
     with ScriptedServer(lambda arrival: chat_reply(answer_text())) as server:
         write_config(tmp_path, server.url)
         assert harness(*run_args(tmp_path, "--conditions", "all")).code == 0
-    kinds = [("CASE<" in arrival.text, "image_url" in json.dumps(arrival.json)) for arrival in server.arrivals]
+    kinds = [
+        ("CASE<" in arrival.text, "image_url" in json.dumps(arrival.json)) for arrival in server.arrivals
+    ]
     assert sorted(kinds) == [(False, True)] * 2 + [(True, False)] * 2 + [(True, True)] * 2
     assert all("made up" not in json.dumps(arrival.json) for arrival in server.arrivals)
 
@@ -125,7 +131,9 @@ def test_max_cost_stops_before_it_is_exceeded(tmp_path: Path) -> None:
     write_cases(tmp_path / "data", 20)
     with ScriptedServer(lambda a: chat_reply(answer_text(), usage=(1000, 1000))) as server:
         config = write_config(tmp_path, server.url, max_in_flight=4)
-        config.write_text(config.read_text() + 'price = { input = 1.0, output = 1.0 }\nparams = { max_tokens = 1000 }\n')
+        config.write_text(
+            config.read_text() + "price = { input = 1.0, output = 1.0 }\nparams = { max_tokens = 1000 }\n"
+        )
         done = harness(*run_args(tmp_path, "--max-cost", "0.0125"))
         assert done.code == 4 and "--max-cost" in done.err
         assert 2 <= len(server.arrivals) <= 6

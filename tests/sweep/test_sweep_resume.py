@@ -9,7 +9,18 @@ from pathlib import Path
 import pytest
 from scripted_replies import Arrival, Behaviour, chat_reply, status_reply
 from scripted_server import ScriptedServer
-from sweep_kit import answer_text, case_number, harness, labels_of, outcomes, records, right_answer, run_args, write_cases, write_config
+from sweep_kit import (
+    answer_text,
+    case_number,
+    harness,
+    labels_of,
+    outcomes,
+    records,
+    right_answer,
+    run_args,
+    write_cases,
+    write_config,
+)
 
 
 def test_a_finished_run_needs_no_network_and_no_key_and_prints_the_same(
@@ -121,7 +132,9 @@ def test_what_failed_for_the_providers_reasons_is_asked_again_and_nothing_else(t
         assert harness(*run_args(tmp_path)).code == 3
         assert len(server.arrivals) == 6
         ill.clear()
-        done = harness("resume", "latest", "--config", tmp_path / "harness.toml", "--store", tmp_path / "store.sqlite3")
+        done = harness(
+            "resume", "latest", "--config", tmp_path / "harness.toml", "--store", tmp_path / "store.sqlite3"
+        )
     assert done.code == 0, done.err
     assert sorted(case_number(arrival) for arrival in server.arrivals[6:]) == [1, 4]
     assert outcomes(tmp_path) == {"valid": 6}
@@ -182,7 +195,13 @@ def test_limits_timeouts_and_concurrency_do_not_change_what_is_stored(tmp_path: 
         write_config(tmp_path, server.url)
         assert harness(*run_args(tmp_path)).code == 0
         write_config(
-            tmp_path, server.url, total_timeout_s=7, requests_per_minute=6000, max_in_flight=2, max_sends=1, max_images=3
+            tmp_path,
+            server.url,
+            total_timeout_s=7,
+            requests_per_minute=6000,
+            max_in_flight=2,
+            max_sends=1,
+            max_images=3,
         )
         assert harness(*run_args(tmp_path, "--max-in-flight", "1", "--order", "model")).code == 0
     assert len(server.arrivals) == 3
@@ -198,7 +217,9 @@ def test_a_parameter_changes_the_key(tmp_path: Path) -> None:  # F1
     assert [arrival.json["temperature"] for arrival in server.arrivals] == [0, 0.5, 1]
 
 
-def test_answers_match_their_cases_at_any_concurrency_and_half_from_the_store(tmp_path: Path) -> None:  # F8 F9
+def test_answers_match_their_cases_at_any_concurrency_and_half_from_the_store(
+    tmp_path: Path,
+) -> None:  # F8 F9
     write_cases(tmp_path / "data", 120)
 
     def script(arrival: Arrival) -> Behaviour:
