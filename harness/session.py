@@ -104,7 +104,7 @@ def _reopened(state: UnitState, again: bool) -> UnitState:
 
 
 def needed_keys(plan: Plan, opening: Opening, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the API keys of all models that will be asked. Raises MissingKeyError that names the ways out."""
+    """Return the API keys of all models that will be asked. Raises MissingKeyError with the ways out."""
     keys: dict[str, str] = {}
     for name, model_plan in plan.models.items():
         if not opening.open_by_model[name]:

@@ -47,7 +47,7 @@ class NewExchange:
     total_s: float
     first_byte_s: float | None = None
     served_model: str | None = None
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     maybe_billed: bool = False
     error: str | None = None
     masked: bool = False

@@ -108,8 +108,8 @@ def _check_same(found: Run, plan: Plan) -> None:
         ", ".join(_differences(read_manifest(found.manifest), plan.manifest)) or "the program's version"
     )
     raise ConfigError(
-        f"run {found.name!r} cannot be resumed: what it wants has changed since ({differing}); undo the change, "
-        "or use `harness run` for a new run, which takes over every stored answer that still fits"
+        f"run {found.name!r} cannot be resumed: what it wants has changed since ({differing}); undo the "
+        "change, or use `harness run` for a new run, which takes over every stored answer that still fits"
     )
 
 

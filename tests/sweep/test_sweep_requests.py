@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import zlib
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,8 @@ SECRET = "sk-test-0123456789abcdef-SECRET"
 
 
 def with_key(config: Path) -> None:
-    config.write_text(config.read_text().replace("endpoint", 'api_key_env = "LAB_API_KEY"\nendpoint'))
+    text = config.read_text(encoding="utf-8").replace("endpoint", 'api_key_env = "LAB_API_KEY"\nendpoint')
+    config.write_text(text, encoding="utf-8")
 
 
 def test_a_parameter_that_the_user_wrote_is_refused_where_a_model_does_not_take_it(
@@ -94,8 +97,6 @@ def test_a_key_is_sent_and_written_nowhere(tmp_path: Path, monkeypatch: pytest.M
 
 
 def _all_text(path: Path) -> str:
-    import zlib
-
     texts = []
     with sqlite3.connect(path) as database:
         tables = [row[0] for row in database.execute("select name from sqlite_master where type='table'")]
@@ -103,10 +104,8 @@ def _all_text(path: Path) -> str:
             for row in database.execute(f'select * from "{table}"'):
                 for cell in row:
                     if isinstance(cell, bytes):
-                        try:
+                        with suppress(zlib.error):
                             cell = zlib.decompress(cell)
-                        except zlib.error:
-                            pass
                         cell = cell.decode("utf-8", "replace")
                     texts.append(str(cell))
     return "\n".join(texts)

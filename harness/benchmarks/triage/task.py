@@ -47,8 +47,8 @@ class Triage:
     main_conditions: tuple[str, ...] = ("both",)
     reformatter: str | None = "gemini-3.5-flash-lite"
     reformatter_departure: str | None = (
-        "answers that could not be read were restated by Gemini 3.5 Flash-Lite; the paper used Gemini 2.0 Flash, "
-        "which its provider has retired"
+        "answers that cannot be read are restated by Gemini 3.5 Flash-Lite; the paper used Gemini 2.0 "
+        "Flash, which its provider has retired"
     )
     default_params: Mapping[str, JSON] = MappingProxyType({})
     free_text: bool = False
