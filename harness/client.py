@@ -15,17 +15,16 @@ from typing import TypeAlias
 
 from harness.attempts import Asked
 from harness.budget import Budget
-from harness.cache.key import endpoint_identity, request_key
 from harness.cache.rows import UnitId
 from harness.cache.store import Store
 from harness.canary import MAX_ALIKE, Canary
 from harness.errors import BudgetReachedError, MediaError, PoolClosedError, UnsupportedInputError
 from harness.estimates import input_tokens, pacing_input_tokens, pacing_output_tokens
 from harness.flights import Flights
+from harness.identity import Built, build
 from harness.lookups import Lookups
-from harness.messages import Fault, Reply, Request, WireRequest
+from harness.messages import Fault, Reply, Request
 from harness.pools import Pool
-from harness.providers.base import get_adapter
 from harness.providers.reading import read_exchange
 from harness.retry import AskBudget, Stop, unit_outcome_of
 from harness.sending import Sender, SentExchange
@@ -64,11 +63,13 @@ class _Flight:
     """One ask on its way; stored exchanges with ids up to `after` do not serve it."""
 
     ask: Ask
-    wire: WireRequest
-    key: str
-    endpoint: str
+    built: Built
     pool: Pool
     after: int
+
+    @property
+    def key(self) -> str:
+        return self.built.key
 
 
 class Client:
@@ -119,21 +120,7 @@ class Client:
                     await self._store.release(flight.key)
 
     def _prepare(self, ask: Ask) -> _Flight:
-        model, request = ask.model, ask.request
-        adapter = get_adapter(model.provider.adapter)
-        wire = adapter.build(request, model)
-        endpoint = endpoint_identity(model.provider)
-        key = request_key(
-            adapter=adapter.kind,
-            wire_revision=adapter.wire_revision,
-            endpoint=endpoint,
-            model=model.model,
-            provider_headers=model.provider.headers,
-            wire=wire,
-            attempt=request.attempt,
-            repeat=request.repeat,
-        )
-        return _Flight(ask, wire, key, endpoint, self._pools[model.name], ask.after)
+        return _Flight(ask, build(ask.request, ask.model), self._pools[ask.model.name], ask.after)
 
     async def _served(self, flight: _Flight) -> Asked | None:
         """Return the stored answer, as it is read today; what is read as an error today answers nothing."""
@@ -197,7 +184,7 @@ class Client:
         ):
             try:
                 exchange, meaning = await self._sender.send(
-                    ask.model, request, flight.wire, key=flight.key, endpoint=flight.endpoint, pool=pool.name
+                    ask.model, request, flight.built, pool=pool.name
                 )
             except (MediaError, UnsupportedInputError):
                 slot.unsent()

@@ -7,15 +7,14 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 
 from harness.benchmarks.base import Benchmark
-from harness.cache.key import endpoint_identity, request_key
 from harness.cache.store import Store
 from harness.canonical import JSON
 from harness.costs import output_limit, total_usd
 from harness.errors import MediaError, UnsupportedInputError
 from harness.estimates import input_tokens
+from harness.identity import build
 from harness.messages import Request, Structured
 from harness.planning import Plan
-from harness.providers.base import get_adapter
 from harness.runner import Work
 from harness.settings import Model
 from harness.units import ModelPlan, Unit, first_request
@@ -81,23 +80,9 @@ def _requests(
             if unit.case.problem is not None:
                 raise MediaError(unit.case.problem)
             request = first_request(benchmark, unit, structured)
-            yield _key(request, unit.model.model), (unit, request)
+            yield build(request, unit.model.model).key, (unit, request)
         except (MediaError, UnsupportedInputError):
             result.not_applicable += 1
-
-
-def _key(request: Request, model: Model) -> str:
-    adapter = get_adapter(model.provider.adapter)
-    return request_key(
-        adapter=adapter.kind,
-        wire_revision=adapter.wire_revision,
-        endpoint=endpoint_identity(model.provider),
-        model=model.model,
-        provider_headers=model.provider.headers,
-        wire=adapter.build(request, model),
-        attempt=request.attempt,
-        repeat=request.repeat,
-    )
 
 
 def _add(result: Forecast, request: Request, plan: ModelPlan, attempts: int) -> None:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from harness.cache.key import wire_document
 from harness.cache.rows import NewExchange
 from harness.canonical import sha256_hex
+from harness.identity import Built
 from harness.media import load
 from harness.messages import Fault, ImagePart, RawReply, Reply, Request, WireRequest
 from harness.providers.base import get_adapter, read
@@ -48,18 +49,18 @@ class Sender:
     now: Now = time.time
 
     async def send(
-        self, model: Model, request: Request, wire: WireRequest, *, key: str, endpoint: str, pool: str
+        self, model: Model, request: Request, built: Built, *, pool: str
     ) -> tuple[NewExchange, Reply | Fault]:
         """Send once; return the exchange as it is to be stored, keys masked, and what it means.
 
         Raises MediaError where a medium cannot be read or has changed; nothing was sent then.
         """
-        body, media_sent = await asyncio.to_thread(_encode, request, wire)
+        body, media_sent = await asyncio.to_thread(_encode, request, built.wire)
         adapter = get_adapter(model.provider.adapter)
         api_key = self.keys.get(model.provider.api_key_env or "")
         started_at = self.now()
         sent = await self.transport.send(
-            wire,
+            built.wire,
             model,
             body,
             auth_headers=adapter.auth_headers(model.provider, api_key),
@@ -68,17 +69,18 @@ class Sender:
         raw, masked = self._mask(sent.raw)
         meaning = read(raw, model.provider) if sent.fault is None else self._masked_fault(sent.fault)
         exchange = NewExchange(
-            key=key,
+            key=built.key,
+            twin=built.twin,
             pool=pool,
             purpose=request.purpose,
             attempt=request.attempt,
             repeat=request.repeat,
             provider=model.provider.name,
-            endpoint=endpoint,
+            endpoint=built.endpoint,
             model=model.model,
             adapter=adapter.kind,
-            wire_revision=adapter.wire_revision,
-            request=wire_document(wire),
+            wire_revision=built.wire_revision,
+            request=wire_document(built.wire),
             raw=raw,
             outcome=meaning.outcome,
             started_at_us=int(started_at * _MILLION),

@@ -94,7 +94,7 @@ async def look_at(
 
 def _again(states: Mapping[UnitId, UnitState], options: SessionOptions) -> list[UnitId]:
     """Return the units that `--again` asks once more; none while an earlier list is unfinished."""
-    if any(state.outcome is None for state in states.values()):
+    if any(state.outcome is None and state.again_after for state in states.values()):
         return []
     return [unit for unit, state in states.items() if state.outcome in options.again]
 

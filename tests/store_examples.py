@@ -20,6 +20,7 @@ def an_exchange(name: object = "one", **changes: Any) -> NewExchange:
     """An answered exchange whose key comes from its name."""
     exchange = NewExchange(
         key=a_key(name),
+        twin=a_key(f"twin of {name}"),
         pool="lab",
         purpose="answer",
         attempt=1,

@@ -116,6 +116,7 @@ class Built:
         asked = {"messages": [{"role": "user", "content": [image]}]}
         new = NewExchange(
             key=f"{unit.case_id}-{unit.model}-{unit.repeat}-{purpose}-{attempt}",
+            twin=f"twin-{unit.case_id}-{unit.model}-{unit.repeat}-{purpose}-{attempt}",
             pool="lab",
             purpose=purpose,
             attempt=attempt,

@@ -37,6 +37,7 @@ def make_row(exchange: NewExchange, *, id: int, session: int) -> dict[str, objec
         "id": id,
         "session_id": session,
         "key": exchange.key,
+        "twin": exchange.twin,
         "pool": exchange.pool,
         "purpose": exchange.purpose,
         "attempt": exchange.attempt,
@@ -68,16 +69,20 @@ def make_row(exchange: NewExchange, *, id: int, session: int) -> dict[str, objec
 
 def read_row(row: AnyRow) -> Exchange:
     """Return the exchange of a row that holds `COLUMNS`."""
+    # fmt: off
     (
-        id, session, key, pool, purpose, attempt, repeat, provider, endpoint, model, served_model, adapter,
-        wire_revision, status, outcome, started_at_us, first_byte_s, total_s, input_tokens, output_tokens,
-        reasoning_tokens, cached_tokens, maybe_billed, masked, request, headers, error, media_sent, body,
+        id, session, key, twin, pool, purpose, attempt, repeat, provider, endpoint, model, served_model,
+        adapter, wire_revision, status, outcome, started_at_us, first_byte_s, total_s, input_tokens,
+        output_tokens, reasoning_tokens, cached_tokens, maybe_billed, masked, request, headers, error,
+        media_sent, body,
     ) = row
+    # fmt: on
     return Exchange(
         id=id,
         session=session,
         data=NewExchange(
             key=key,
+            twin=twin,
             pool=pool,
             purpose=cast(Purpose, purpose),
             attempt=attempt,

@@ -95,12 +95,26 @@ class ExchangeStore(ClaimStore):
             rows = (await connection.execute(statement)).all()
         return tuple(await _read_all(rows))
 
+    async def twins(self, twins: Iterable[str]) -> dict[str, set[tuple[str, int]]]:
+        """Return, by twin, the endpoints and wire revisions at which such requests were answered."""
+        found: dict[str, set[tuple[str, int]]] = {}
+        for part in chunks(list(dict.fromkeys(twins))):
+            async with self._database.reading() as connection:
+                for row in await connection.execute(_TWINS.where(EXCHANGE.c.twin.in_(part))):
+                    found.setdefault(row.twin, set()).add((row.endpoint, row.wire_revision))
+        return found
+
     async def last_exchange_id(self) -> int:
         """Return the id of the newest exchange, 0 where there is none."""
         async with self._database.reading() as connection:
             return int((await connection.execute(_LAST_ID)).scalar_one())
 
 
+_TWINS = (
+    select(EXCHANGE.c.twin, EXCHANGE.c.endpoint, EXCHANGE.c.wire_revision)
+    .join(SERVED, SERVED.c.exchange_id == EXCHANGE.c.id)
+    .distinct()
+)
 _LAST_ID = select(func.coalesce(func.max(EXCHANGE.c.id), 0))
 _INSERT = insert(EXCHANGE)
 _LINK = insert(UNIT_EXCHANGE)

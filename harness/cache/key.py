@@ -31,17 +31,51 @@ def request_key(
 ) -> str:
     """Return the key of a request: 64 hexadecimal digits.
 
-    Everything that changes the answer enters it. `wire.path` and `wire.transport*` do not: the path says
-    no more than adapter, endpoint and model, and may say whether the answer is streamed.
-    `provider_headers` are those of the configuration, where `wire.headers` does not hold them already.
-    Raises ValueError for a medium with a recipe that nobody knows.
+    Everything that changes the answer enters it: its twin (see `request_twin`), the endpoint and the wire
+    revision.
+    """
+    twin = request_twin(
+        adapter=adapter,
+        model=model,
+        wire=wire,
+        attempt=attempt,
+        repeat=repeat,
+        provider_headers=provider_headers,
+        recipe_versions=recipe_versions,
+    )
+    return key_of_twin(twin, endpoint=endpoint, wire_revision=wire_revision)
+
+
+def key_of_twin(twin: str, *, endpoint: str, wire_revision: int) -> str:
+    """Return the key of the request of a twin at one endpoint."""
+    document = {
+        "key_version": KEY_VERSION,
+        "twin": twin,
+        "endpoint": endpoint,
+        "wire_revision": wire_revision,
+    }
+    return sha256_hex(canonical_json(document))
+
+
+def request_twin(
+    *,
+    adapter: str,
+    model: str,
+    wire: WireRequest,
+    attempt: int,
+    repeat: int,
+    provider_headers: Mapping[str, str] | None = None,
+    recipe_versions: Mapping[str, int] = RECIPE_VERSIONS,
+) -> str:
+    """Return what a request has in common with the same one at another endpoint or wire revision.
+
+    `wire.path` and `wire.transport*` do not enter: the path says no more than adapter, endpoint and model,
+    and may say whether the answer is streamed. `provider_headers` are those of the configuration, where
+    `wire.headers` does not hold them already. Raises ValueError for a medium with an unknown recipe.
     """
     headers = _lower_case(provider_headers or {}) | _lower_case(wire.headers)
     document = {
-        "key_version": KEY_VERSION,
         "adapter": adapter,
-        "wire_revision": wire_revision,
-        "endpoint": endpoint,
         "model": model,
         "headers": headers,
         "body": _by_reference(wire.body, recipe_versions),

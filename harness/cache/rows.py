@@ -31,6 +31,7 @@ class NewExchange:
     """
 
     key: str
+    twin: str
     pool: str
     purpose: Purpose
     attempt: int

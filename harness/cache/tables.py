@@ -111,6 +111,8 @@ EXCHANGE = Table(
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("session_id", ForeignKey("session.id"), nullable=False, index=True),
     Column("key", Text, nullable=False, index=True),
+    # Equal for requests that differ only in endpoint or wire revision.
+    Column("twin", Text, nullable=False, index=True),
     Column("pool", AnyText, nullable=False),
     Column("purpose", Text, nullable=False),
     Column("attempt", Integer, nullable=False),

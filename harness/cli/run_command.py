@@ -45,6 +45,7 @@ from harness.session import (
     run_units,
     session_info,
 )
+from harness.twins import twin_notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +202,10 @@ async def _run(invocation: Invocation, plan: Plan, url: str) -> int:
         check_budget(plan, found, invocation.session)
     async with await Store.open(url, warn=lambda text: say(f"warning: {text}")) as store:
         opening = await open_run(store, plan, invocation.name, invocation.session)
+        if opening.n_open:
+            structured = plan.manifest.structured
+            for note in await twin_notes(plan.benchmark, opening.work, structured, store):
+                say(f"note: {note}")
         say(f"run: {opening.run.name}: {plan.manifest.n_units} units, {opening.n_open} open")
         if opening.n_open:
             code = await _session(invocation, plan, store, opening, keys)

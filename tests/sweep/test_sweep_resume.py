@@ -22,6 +22,9 @@ from sweep_kit import (
     write_config,
 )
 
+from harness.messages import Fault
+from harness.outcomes import ExchangeOutcome
+
 
 def test_a_finished_run_needs_no_network_and_no_key_and_prints_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -238,3 +241,28 @@ def test_answers_match_their_cases_at_any_concurrency_and_half_from_the_store(
     for record in records(tmp_path):
         wanted = json.loads(json.dumps(answer_of(labels_of(int(record["case_id"][1:])))))
         assert record["prediction"]["triage_output"] == wanted["triage_output"], record["case_id"]
+
+
+def test_answers_stored_under_another_endpoint_are_told_of_before_they_are_paid_again(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 3)
+    with ScriptedServer(right_answer) as server:
+        config = write_config(tmp_path, server.url)
+        assert harness(*run_args(tmp_path)).code == 0
+        config.write_text(config.read_text().replace('endpoint = "lab"', 'endpoint = "new-lab"'))
+        done = harness(*run_args(tmp_path))
+        assert done.code == 0 and "'lab'" in done.err and "3 of its next 3" in done.err
+        assert len(server.arrivals) == 6
+        assert "answered before" not in harness(*run_args(tmp_path)).err
+
+
+def test_a_stored_answer_that_is_read_as_an_error_today_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # F7
+    write_cases(tmp_path / "data", 1)
+    with ScriptedServer(right_answer) as server:
+        write_config(tmp_path, server.url)
+        assert harness(*run_args(tmp_path, "--name", "one")).code == 0
+        fault = Fault(ExchangeOutcome.UNAVAILABLE, "the gateway was overloaded")
+        monkeypatch.setattr("harness.client.read_exchange", lambda exchange, provider: fault)
+        assert harness(*run_args(tmp_path, "--name", "two", "--attempts", "2")).code == 0
+    assert len(server.arrivals) == 2

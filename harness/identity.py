@@ -1,0 +1,38 @@
+"""A request as its adapter builds it, with the key by which its answer is found again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.cache.key import endpoint_identity, key_of_twin, request_twin
+from harness.messages import Request, WireRequest
+from harness.providers.base import get_adapter
+from harness.settings import Model
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A provider-ready request; `twin` is equal where only endpoint or wire revision differ."""
+
+    wire: WireRequest
+    key: str
+    twin: str
+    endpoint: str
+    wire_revision: int
+
+
+def build(request: Request, model: Model) -> Built:
+    """Build a request and its key. Raises UnsupportedInputError for what the model cannot take."""
+    adapter = get_adapter(model.provider.adapter)
+    wire = adapter.build(request, model)
+    twin = request_twin(
+        adapter=adapter.kind,
+        model=model.model,
+        wire=wire,
+        attempt=request.attempt,
+        repeat=request.repeat,
+        provider_headers=model.provider.headers,
+    )
+    endpoint = endpoint_identity(model.provider)
+    key = key_of_twin(twin, endpoint=endpoint, wire_revision=adapter.wire_revision)
+    return Built(wire, key, twin, endpoint, adapter.wire_revision)
