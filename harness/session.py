@@ -15,6 +15,7 @@ from harness.cache.rows import Run, UnitId, UnitState
 from harness.cache.store import Store
 from harness.canonical import JSON
 from harness.errors import MissingKeyError
+from harness.media import Media
 from harness.outcomes import ASKED_AGAIN_ON_RESUME, SHOWN_AS_FAILED, UnitOutcome
 from harness.planning import Plan
 from harness.pools import Pool, PoolLimits, pool_name
@@ -63,8 +64,18 @@ async def open_run(store: Store, plan: Plan, name: str | None, options: SessionO
     """Store what the run wants and return what is open. Raises RunNameTakenError."""
     for data in plan.blobs.values():
         await store.put_blob(data)
+    await store.remember_all_media(_found_media(plan))
     run = await store.save_run(name, plan.manifest.digest(), plan.benchmark.name, plan.manifest.to_json())
     return await look_at(store, plan, run, options, mark=True)
+
+
+def _found_media(plan: Plan) -> list[tuple[Media, int]]:
+    """Return the media of all cases, to be noted with the places where they were found.
+
+    Noted without a time of change: what a file is, is never taken from the note, only where it was.
+    """
+    media = (one for case in plan.cases.cases for many in case.media.values() for one in many)
+    return [(medium, 0) for medium in media]
 
 
 async def look_at(

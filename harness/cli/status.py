@@ -145,6 +145,9 @@ def _print_run(facts: Facts) -> None:
     click.echo(
         f"{facts['run']} ({str(facts['digest'])[:12]}): {facts['done']} of {facts['units']} units done"
     )
+    for flag, words in (("synthetic", "SYNTHETIC cases"), ("simulated", "SIMULATED models")):
+        if facts[flag]:
+            click.echo(f"  {words}")
     for model in facts["models"]:
         outcomes = ", ".join(f"{name} {count}" for name, count in model["outcomes"].items())
         click.echo(f"  {model['model']}: {outcomes}")

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import signal
 import subprocess
 import time
 from collections import Counter
+from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_replies import Arrival, Behaviour, delayed
+from scripted_replies import Arrival, Behaviour, delayed, status_reply
 from scripted_server import ScriptedServer
 from sweep_kit import (
+    case_number,
     finish,
     harness,
     outcomes,
@@ -147,3 +150,37 @@ def test_two_processes_on_one_store_ask_each_request_once(tmp_path: Path) -> Non
         assert len(server.arrivals) == 40
     assert results[0].out == results[1].out
     assert outcomes(tmp_path) == {"valid": 40}
+
+
+def test_status_tells_how_a_run_stands_and_why(tmp_path: Path) -> None:  # F43
+    write_cases(tmp_path / "data", 4)
+
+    def script(arrival: Arrival) -> Behaviour:
+        return status_reply(400, "no such thing") if case_number(arrival) == 2 else right_answer(arrival)
+
+    with ScriptedServer(script) as server:
+        write_config(tmp_path, server.url)
+        assert harness(*run_args(tmp_path, "--name", "one")).code == 3
+    store = tmp_path / "store.sqlite3"
+    (run,) = harness("status", "--json", "--store", store).json["runs"]
+    assert (run["run"], run["done"], run["units"], run["sessions"][0]["exit"]) == ("one", 3, 4, 3)
+    (model,) = harness("status", "one", "--json", "--store", store).json["models"]
+    assert model["outcomes"] == {"rejected": 1, "valid": 3}
+    assert model["reasons"] == [{"reason": "bad_request: no such thing", "units": 1}]
+    assert "1 x bad_request: no such thing" in harness("status", "one", "--store", store).out
+
+
+def test_a_pipe_is_told_of_waits_and_retries_and_their_reasons(tmp_path: Path) -> None:  # F43
+    from harness.budget import Budget, MaxCost
+    from harness.cli.progress import Progress
+    from harness.messages import Fault
+    from harness.outcomes import ExchangeOutcome
+    from harness.pools import Pool, PoolLimits
+
+    pool = Pool("p", PoolLimits())
+    pool.report(Fault(ExchangeOutcome.RATE_LIMITED, "slow down", wait_s=42.0))
+    err = io.StringIO()
+    with redirect_stderr(err), Progress({"m": 10}, terminal=False) as progress:
+        progress.say_lines({"m": pool.status()}, Budget(MaxCost()))
+    assert "0/10" in err.getvalue() and "waiting 42 s (rate limited)" in err.getvalue()
+    assert "1 rate_limited" in err.getvalue()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scripted_replies import (
@@ -28,6 +29,8 @@ from sweep_kit import (
     write_cases,
     write_config,
 )
+
+from harness.benchmarks.base import Case
 
 AT_ONCE = {"retry-after-ms": "10"}
 
@@ -197,6 +200,37 @@ def test_one_poisoned_case_ends_alone(tmp_path: Path) -> None:  # F40
     server = sweep(tmp_path, script, cases=8)
     assert outcomes(tmp_path) == {"valid": 7, "rejected": 1}
     assert server.done.code == 3 and len(server.arrivals) == 8  # type: ignore[attr-defined]
+
+
+def test_an_unforeseen_error_on_one_case_ends_that_case_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # F40
+    from harness.benchmarks.triage import benchmark
+
+    render = benchmark.render
+
+    def poisoned(case: Case, *rest: Any) -> Any:
+        if case.id == "c001":
+            raise ZeroDivisionError("the text of the case")
+        return render(case, *rest)
+
+    monkeypatch.setattr(benchmark, "render", poisoned)
+    server = sweep(tmp_path, right_answer, cases=3)
+    assert outcomes(tmp_path) == {"valid": 2, "provider_error": 1}
+    (failed,) = [record for record in records(tmp_path) if record["case_id"] == "c001"]
+    assert "ZeroDivisionError" in failed["error"]["message"] and "text of" not in json.dumps(failed["error"])
+    assert server.done.code == 3  # type: ignore[attr-defined]
+
+
+def test_equal_cases_are_asked_once_and_each_has_its_record(tmp_path: Path) -> None:  # F25
+    data = write_cases(tmp_path / "data", 1)
+    case = json.loads((data / "cases.jsonl").read_text(encoding="utf-8"))
+    lines = [json.dumps(case | {"id": f"twin-{number}"}) for number in range(10)]
+    (data / "cases.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    with ScriptedServer(right_answer) as server:
+        write_config(tmp_path, server.url)
+        assert harness(*run_args(tmp_path)).code == 0
+    assert len(server.arrivals) == 1 and outcomes(tmp_path) == {"valid": 10}
 
 
 def test_a_wrong_parameter_costs_five_calls(tmp_path: Path) -> None:
