@@ -182,7 +182,7 @@ class Pool:
         """Take no more requests in this session; all who wait are told at once. The first close counts."""
         if self._closed is not None:
             return
-        _log.warning("pool %s is closed: %s", self.name, reason)
+        _log.info("pool %s is closed: %s", self.name, reason)
         self._closed = (reason, None if until_s is None else self._clock() + until_s)
         self._gate.close(self._closed_error)
         for nap in self._naps:

@@ -21,6 +21,7 @@ from harness.cli.options import print_json, say
 from harness.cli.progress import POLL_S, Progress
 from harness.cli.scored import show_score
 from harness.cli.tables import Column, render_table
+from harness.cli.warnings import warnings_shown
 from harness.config import load_config
 from harness.dry_run import Forecast, forecast
 from harness.errors import ConfigError
@@ -66,7 +67,7 @@ def run(invocation: Invocation) -> int:
     config = load_config(invocation.config_path)
     url = find_store(invocation.store, os.environ, config.store, Path.cwd())
     plan = make_plan(invocation.options, config)
-    return asyncio.run(_dry_run(invocation, plan, url) if invocation.dry_run else _run(invocation, plan, url))
+    return _start(invocation, plan, url)
 
 
 def resume(
@@ -90,7 +91,14 @@ def resume(
     invocation = Invocation(
         options, session, config_path, store, found.name, dry_run=dry_run, as_json=as_json
     )
-    return asyncio.run(_dry_run(invocation, plan, url) if dry_run else _run(invocation, plan, url))
+    return _start(invocation, plan, url)
+
+
+def _start(invocation: Invocation, plan: Plan, url: str) -> int:
+    with warnings_shown():
+        return asyncio.run(
+            _dry_run(invocation, plan, url) if invocation.dry_run else _run(invocation, plan, url)
+        )
 
 
 async def _stored_options(url: str, reference: str) -> tuple[Run, RunOptions]:
