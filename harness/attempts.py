@@ -5,11 +5,11 @@ The same code runs live and over stored exchanges, so that a replay decides exac
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from harness.benchmarks.base import Filled
+from harness.benchmarks.base import Benchmark, Filled
 from harness.canonical import JSON
 from harness.extraction import Aliases, unchanged
 from harness.messages import Fault, Purpose, Reply
@@ -81,13 +81,12 @@ class Asker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AttemptPolicy:
-    """How a unit is asked. Either `validator` is given or `free_text` is True.
+    """How a unit is asked. Without a validator every complete text that shows anything is an answer.
 
-    `reformat` needs `reformat_validator` and `fill`.
+    `reformat` needs `validator`, `reformat_validator` and `fill`.
     """
 
     validator: Validator | None
-    free_text: bool = False
     max_attempts: int = 3
     reask: Literal["same", "feedback"] = "same"
     aliases: Aliases = unchanged
@@ -96,12 +95,31 @@ class AttemptPolicy:
     fill: Fill | None = None
 
     def __post_init__(self) -> None:
-        if (self.validator is None) != self.free_text:
-            raise ValueError("a policy has a validator or is for free text")
         if self.reformat and (self.validator is None or self.reformat_validator is None or self.fill is None):
             raise ValueError("reformatting needs a schema, the reformatter's schema and a filling policy")
         if self.max_attempts < 1:
             raise ValueError(f"max_attempts must be at least 1, not {self.max_attempts}")
+
+
+def attempt_policy(
+    benchmark: Benchmark,
+    schema: Mapping[str, JSON] | None,
+    reformat_schema: Mapping[str, JSON] | None,
+    *,
+    max_attempts: int,
+    reask: Literal["same", "feedback"],
+    reformat: bool,
+) -> AttemptPolicy:
+    """Return how a condition is asked, the same for the run and for its replay; `schema` None: free text."""
+    return AttemptPolicy(
+        validator=None if schema is None else Validator(schema),
+        max_attempts=max_attempts,
+        reask=reask,
+        aliases=benchmark.aliases,
+        reformat=reformat and schema is not None and reformat_schema is not None,
+        reformat_validator=None if reformat_schema is None else Validator(reformat_schema),
+        fill=benchmark.fill,
+    )
 
 
 class AskRef(NamedTuple):
@@ -159,7 +177,7 @@ async def run_attempts(asker: Asker, policy: AttemptPolicy) -> UnitResult:
 
 
 def _feedback_on(reading: Reading, policy: AttemptPolicy) -> Feedback | None:
-    """Return what the next attempt is told; an answer that was cut off or empty is never sent back (F27)."""
+    """Return what the next attempt is told; an answer that was cut off or empty is never sent back."""
     if policy.reask == "same" or not reading.answer or reading.error is None:
         return None
     return Feedback(reading.answer, reading.error.message)

@@ -1,4 +1,4 @@
-"""The first ask of each pool goes alone, so that a wrong parameter costs five calls and not a sweep."""
+"""The first ask of each model goes alone, so that a wrong parameter costs five calls and not a sweep."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from harness.messages import Fault, Reply
 from harness.outcomes import ExchangeOutcome
 
 MAX_ALIKE = 5
-"""DESIGN: five requests refused alike close the pool."""
+"""Requests in a row that are refused alike before the pool is closed."""
 
 
 @dataclass(slots=True)
 class Canary:
-    """A pool's gate before the flood: asks pass one by one until one is not `bad_request`."""
+    """A model's gate before the flood: asks pass one by one until one is not `bad_request`."""
 
     opened: bool = False
     alike: int = 0

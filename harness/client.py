@@ -152,7 +152,7 @@ class Client:
     async def _send_until_answered(self, flight: _Flight) -> tuple[Asked, bool]:
         """Return what came of it, and whether the claim was given back with the last commit."""
         budget = AskBudget(flight.ask.model.max_sends, flight.pool)
-        canary = self._canaries.setdefault(flight.pool.name, Canary())
+        canary = self._canaries.setdefault(flight.ask.model.name, Canary())
         last: SentExchange | None = None
         try:
             async with canary.passage():

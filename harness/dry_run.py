@@ -15,9 +15,9 @@ from harness.estimates import input_tokens
 from harness.identity import build
 from harness.messages import Request, Structured
 from harness.planning import Plan
+from harness.plans import ModelPlan, Unit, first_request
 from harness.runner import Work
 from harness.settings import Model
-from harness.units import ModelPlan, Unit, first_request
 
 BATCH = 500
 OUTPUT_TOKENS_LOW = 50

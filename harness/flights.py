@@ -15,7 +15,7 @@ class _Place:
 
 
 class Flights:
-    """Lets the first asker of a key through and holds the others; cancelled, the next takes over (F25)."""
+    """Lets the first asker of a key through and holds the others; cancelled, the next takes over."""
 
     def __init__(self) -> None:
         self._places: dict[str, _Place] = {}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.attempts import AttemptPolicy
+from harness.attempts import attempt_policy
 from harness.benchmarks.base import Benchmark, Case, CaseSet, Prompt, get_benchmark
 from harness.benchmarks.prompts import load_prompt, read_prompt_file
 from harness.cache.key import endpoint_identity
@@ -16,12 +16,11 @@ from harness.errors import ConfigError, UnknownNameError
 from harness.manifest import BlobRef, ConditionWanted, Manifest, ModelWanted, ReformatWanted
 from harness.messages import Schema
 from harness.nearest import nearest
+from harness.plans import ConditionPlan, ModelPlan
 from harness.reformatter import FEEDBACK_PROMPT, QUOTING_PROMPT
 from harness.run_options import RunOptions
 from harness.settings import Model
 from harness.snapshot import encode_cases
-from harness.units import ConditionPlan, ModelPlan
-from harness.validation import Validator
 
 SIMULATED_REFORMATTER = "sim/reformatter"
 NO_REFORMATTER = "none"
@@ -111,14 +110,13 @@ def _condition(name: str, options: RunOptions, benchmark: Benchmark) -> Conditio
     prompt = benchmark.prompt(name) if options.prompt is None else read_prompt_file(Path(options.prompt))
     benchmark.check_prompt(prompt, name)
     schema, reformat_schema = benchmark.schema(name), benchmark.reformat_schema(name)
-    policy = AttemptPolicy(
-        validator=None if schema is None else Validator(schema.body),
-        free_text=schema is None,
+    policy = attempt_policy(
+        benchmark,
+        None if schema is None else schema.body,
+        None if reformat_schema is None else reformat_schema.body,
         max_attempts=options.attempts,
         reask=options.reask,
-        aliases=benchmark.aliases,
-        reformat_validator=None if reformat_schema is None else Validator(reformat_schema.body),
-        fill=benchmark.fill,
+        reformat=True,
     )
     reformat_prompt = None if schema is None else benchmark.reformat_prompt(name)
     return ConditionPlan(name, prompt, schema, policy, reformat_prompt, reformat_schema)

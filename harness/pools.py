@@ -9,8 +9,9 @@ import random as chance
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from urllib.parse import urlsplit
 
 from harness.admission import Clock, Gate, Sleep, Slot
@@ -63,6 +64,18 @@ class PoolLimits:
             max_wait_s=max_wait_s,
             max_sends=model.max_sends,
         )
+
+
+    def tightened(self, other: PoolLimits) -> PoolLimits:
+        """Return the limits of a pool that two models share: the lower of each."""
+        return PoolLimits(
+            *(_lower(getattr(self, one.name), getattr(other, one.name)) for one in fields(PoolLimits))
+        )
+
+
+def _lower(one: float | None, other: float | None) -> Any:
+    known = [value for value in (one, other) if value is not None]
+    return min(known) if known else None
 
 
 @dataclass(frozen=True, slots=True)

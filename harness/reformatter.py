@@ -19,7 +19,7 @@ def reformat_messages(prompt: Prompt, answer: str) -> tuple[Message, ...]:
     """Return what the reformatter is asked: the benchmark's prompt with the answer as quoted data.
 
     The answer stands between two equal marker lines that do not occur in it, so nothing in it can
-    end the quotation (F13). Equal answers give equal messages. Raises ConfigError for a prompt
+    end the quotation. Equal answers give equal messages. Raises ConfigError for a prompt
     without {answer} or with any other placeholder.
     """
     if "answer" not in placeholders(prompt):
@@ -32,7 +32,7 @@ def reformat_messages(prompt: Prompt, answer: str) -> tuple[Message, ...]:
 def feedback_messages(messages: tuple[Message, ...], feedback: Feedback) -> tuple[Message, ...]:
     """Return the original messages with the last answer and what was wrong with it.
 
-    `messages` are always those of the first attempt: feedback never accumulates (F27).
+    `messages` are always those of the first attempt: feedback never accumulates.
     """
     asked = render(load_prompt(FEEDBACK_PROMPT), {"problem": feedback.problem}).strip()
     return (*messages, Message("assistant", (TextPart(feedback.previous_answer),)), _user(asked))

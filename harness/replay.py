@@ -15,6 +15,7 @@ from harness.attempts import (
     NotAskedError,
     UnitError,
     UnitResult,
+    attempt_policy,
     run_attempts,
 )
 from harness.cache.rows import Exchange, Link, LinkedUnit, UnitId, UnitState
@@ -24,7 +25,6 @@ from harness.outcomes import UnitOutcome
 from harness.providers.reading import read_exchange
 from harness.settings import Provider
 from harness.stored_run import StoredRun
-from harness.validation import Validator
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -70,11 +70,7 @@ class Replayer:
 
     def __init__(self, stored: StoredRun) -> None:
         self._stored = stored
-        policies = {name: attempt_policy(stored, name) for name in stored.manifest.conditions}
-        self._policies = {
-            True: policies,
-            False: {name: replace(policy, reformat=False) for name, policy in policies.items()},
-        }
+        self._policies = {reformat: _policies(stored, reformat=reformat) for reformat in (True, False)}
 
     def replay(self, unit: UnitId, linked: LinkedUnit | None) -> ReplayedUnit:
         """Return what a wanted unit comes to; without a stored state it is `not_attempted`."""
@@ -123,23 +119,21 @@ class Replayer:
         return self._policies[wanted.reformatter is not None][unit.condition]
 
 
-def attempt_policy(stored: StoredRun, condition: str) -> AttemptPolicy:
-    """Return how the run asks a condition, from its own schemas."""
-    manifest, benchmark = stored.manifest, stored.benchmark
-    schema = stored.schema_body(manifest.conditions[condition].schema)
-    wanted = None if manifest.reformat is None else manifest.reformat.conditions.get(condition)
-    restated = None if wanted is None else stored.schema_body(wanted.schema)
-    reformat = schema is not None and restated is not None
-    return AttemptPolicy(
-        validator=None if schema is None else Validator(schema),
-        free_text=schema is None,
-        max_attempts=manifest.attempts,
-        reask=manifest.reask,
-        aliases=benchmark.aliases,
-        reformat=reformat,
-        reformat_validator=Validator(restated) if reformat and restated is not None else None,
-        fill=benchmark.fill if reformat else None,
-    )
+def _policies(stored: StoredRun, *, reformat: bool) -> dict[str, AttemptPolicy]:
+    """Return how the run asks each condition, from the schemas that it keeps."""
+    manifest = stored.manifest
+    restated = {} if manifest.reformat is None else manifest.reformat.conditions
+    return {
+        name: attempt_policy(
+            stored.benchmark,
+            stored.schema_body(wanted.schema),
+            stored.schema_body(restated[name].schema) if name in restated else None,
+            max_attempts=manifest.attempts,
+            reask=manifest.reask,
+            reformat=reformat,
+        )
+        for name, wanted in manifest.conditions.items()
+    }
 
 
 class _Readings:

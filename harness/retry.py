@@ -1,6 +1,6 @@
 """Retries: whether a fault is sent again, and after how long.
 
-Pure policy, no waiting: DESIGN section 5 as code. One budget an ask, so that rate limits, faults and
+Pure policy, no waiting. One budget an ask, so that rate limits, faults and
 attempts never eat into each other.
 """
 

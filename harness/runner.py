@@ -6,16 +6,19 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from harness.attempts import UnitResult
 from harness.benchmarks.base import Case
 from harness.cache.rows import Link, UnitId, UnitState
 from harness.cache.store import Store
 from harness.outcomes import UnitOutcome
+from harness.plans import ConditionPlan, ModelPlan, Unit
 from harness.pools import Pool
-from harness.units import ConditionPlan, ModelPlan, Unit, UnitRunner
 from harness.window import Window
+
+if TYPE_CHECKING:
+    from harness.units import UnitRunner
 
 Order: TypeAlias = Literal["interleave", "model"]
 OnUnit: TypeAlias = Callable[[UnitId, UnitOutcome], None]

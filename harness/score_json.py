@@ -60,7 +60,7 @@ class Score:
     changes: Changes
 
     def to_json(self) -> dict[str, JSON]:
-        """Return the scores as DESIGN section 8 has them: no clock, no path, the same on every replay."""
+        """Return the scores as they are printed and compared: no clock, no path, the same on every replay."""
         manifest, run = self.stored.manifest, self.stored.run
         return {
             "benchmark": manifest.benchmark,

@@ -89,7 +89,8 @@ async def look_at(
             await store.mark_again(run.id, wanted)
             states = await store.unit_states(run.id)
         else:
-            states = {unit: _reopened(state, unit in set(wanted)) for unit, state in states.items()}
+            again = set(wanted)
+            states = {unit: _reopened(state, unit in again) for unit, state in states.items()}
     shown = run or Run(0, "(new)", plan.manifest.digest(), plan.benchmark.name, {}, 0)
     work = Work(
         run_id=shown.id,
@@ -168,13 +169,13 @@ def session_info(plan: Plan, options: RunOptions, session: SessionOptions) -> Ma
 
 
 def make_pools(plan: Plan, options: SessionOptions) -> dict[str, Pool]:
-    """Return each model's pool; models that share a rate limit share one."""
-    by_name: dict[str, Pool] = {}
-    pools: dict[str, Pool] = {}
-    for name, model in plan.all_models().items():
-        limits = PoolLimits.of(model, options.max_wait_s, options.max_in_flight)
-        pools[name] = by_name.setdefault(pool_name(model), Pool(pool_name(model), limits))
-    return pools
+    """Return each model's pool; models that share a rate limit share one, with the tightest limits."""
+    limits: dict[str, PoolLimits] = {}
+    for model in plan.all_models().values():
+        own = PoolLimits.of(model, options.max_wait_s, options.max_in_flight)
+        limits[pool_name(model)] = own.tightened(limits.get(pool_name(model), own))
+    pools = {name: Pool(name, one) for name, one in limits.items()}
+    return {name: pools[pool_name(model)] for name, model in plan.all_models().items()}
 
 
 @asynccontextmanager

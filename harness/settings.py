@@ -96,7 +96,7 @@ class Model(Settings):
 
 
 ANSWER_FIELDS_PROVIDER = frozenset({"adapter", "base_url", "endpoint", "headers", "max_tokens_field"})
-"""Provider fields that change the answer (F1); `base_url` counts only where no `endpoint` is named."""
+"""Provider fields that change the answer; `base_url` counts only where no `endpoint` is named."""
 
 ANSWER_FIELDS_MODEL = frozenset({"model", "provider", "params"})
-"""Model fields that change the answer (F1). All others must not change the key (F2)."""
+"""Model fields that change the answer. All others must not change the key."""

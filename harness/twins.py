@@ -9,8 +9,8 @@ from harness.benchmarks.base import Benchmark
 from harness.cache.store import Store
 from harness.identity import Built, build
 from harness.messages import Structured
+from harness.plans import first_request
 from harness.runner import Work
-from harness.units import first_request
 
 LOOKED_AT = 100
 """Open units that are looked at for each model."""

@@ -1,59 +1,22 @@
-"""One unit from its case to its record."""
+"""One unit from its case to its result."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from harness.attempts import Asked, AttemptPolicy, Feedback, UnitError, UnitResult, run_attempts
-from harness.benchmarks.base import Benchmark, Case, Prompt
-from harness.cache.rows import UnitId
-from harness.canonical import JSON
+from harness.attempts import Asked, Feedback, UnitError, UnitResult, run_attempts
+from harness.benchmarks.base import Benchmark
 from harness.client import Ask, Client
 from harness.errors import MediaError, MediaLimitError, StoreError, UnsupportedInputError
-from harness.media import choose_recipe
-from harness.messages import ImagePart, Message, Part, Request, Schema, Structured
+from harness.messages import ImagePart, Message, Request, Structured
 from harness.outcomes import UnitOutcome
+from harness.plans import Unit, unit_request, with_recipes
 from harness.reformatter import feedback_messages, reformat_messages
 from harness.settings import Model
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class ConditionPlan:
-    """How one condition is asked: prompt, schema, and what decides whether an answer is usable."""
-
-    name: str
-    prompt: Prompt
-    schema: Schema | None
-    policy: AttemptPolicy
-    reformat_prompt: Prompt | None
-    reformat_schema: Schema | None
-
-
-@dataclass(frozen=True, slots=True)
-class ModelPlan:
-    """A model with the parameters that are sent, and who restates its unusable answers."""
-
-    model: Model
-    params: Mapping[str, JSON]
-    dropped_params: tuple[str, ...] = ()
-    reformatter: Model | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """A unit with all that is needed to ask it; exchanges with ids up to `after` do not serve it."""
-
-    run_id: int
-    id: UnitId
-    case: Case
-    condition: ConditionPlan
-    model: ModelPlan
-    after: int = 0
 
 
 class UnitRunner:
@@ -65,13 +28,15 @@ class UnitRunner:
         self._structured = structured
 
     async def run(self, unit: Unit) -> UnitResult:
-        """Return how a unit ended. Raises StoreError; any other trouble is the unit's own (F40)."""
+        """Return how a unit ended. Raises StoreError; any other trouble is the unit's own."""
         if unit.case.problem is not None:
             return _failed(UnitOutcome.CASE_ERROR, "case", unit.case.problem)
         try:
             messages = await self._messages(unit)
             asker = _LiveAsker(self._client, unit, messages, self._structured)
-            policy = replace(unit.condition.policy, reformat=unit.model.reformatter is not None)
+            policy = unit.condition.policy
+            if unit.model.reformatter is None:
+                policy = replace(policy, reformat=False)
             return await run_attempts(asker, policy)
         except MediaLimitError as error:
             return _failed(UnitOutcome.NOT_APPLICABLE, "media_limit", str(error))
@@ -95,13 +60,7 @@ class UnitRunner:
         messages = self._benchmark.render(unit.case, unit.condition.name, unit.condition.prompt)
         if not any(isinstance(part, ImagePart) for message in messages for part in message.parts):
             return messages
-        return await asyncio.to_thread(_with_recipes, messages, unit.model.model)
-
-
-def first_request(benchmark: Benchmark, unit: Unit, structured: Structured) -> Request:
-    """Return what a unit asks first. Raises MediaError or UnsupportedInputError; may read the images."""
-    messages = benchmark.render(unit.case, unit.condition.name, unit.condition.prompt)
-    return _request(unit, _with_recipes(messages, unit.model.model), structured, attempt=1)
+        return await asyncio.to_thread(with_recipes, messages, unit.model.model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +72,7 @@ class _LiveAsker:
 
     async def answer(self, attempt: int, feedback: Feedback | None) -> Asked:
         messages = self.messages if feedback is None else feedback_messages(self.messages, feedback)
-        request = _request(self.unit, messages, self.structured, attempt)
+        request = unit_request(self.unit, messages, self.structured, attempt)
         return await self._ask(request, self.unit.model.model)
 
     async def reformat(self, answer: str) -> Asked:
@@ -131,26 +90,6 @@ class _LiveAsker:
     async def _ask(self, request: Request, model: Model) -> Asked:
         unit = self.unit
         return await self.client.ask(Ask(request, model, (unit.run_id, unit.id), unit.after))
-
-
-def _request(unit: Unit, messages: tuple[Message, ...], structured: Structured, attempt: int) -> Request:
-    return Request(
-        messages,
-        params=unit.model.params,
-        schema=unit.condition.schema,
-        structured=structured,
-        attempt=attempt,
-        repeat=unit.id.repeat,
-    )
-
-
-def _with_recipes(messages: tuple[Message, ...], model: Model) -> tuple[Message, ...]:
-    def chosen(part: Part) -> Part:
-        if not isinstance(part, ImagePart) or part.media.path is None:
-            return part
-        return replace(part, recipe=choose_recipe(part.media, model.image, part.media.path))
-
-    return tuple(Message(one.role, tuple(chosen(part) for part in one.parts)) for one in messages)
 
 
 def _failed(outcome: UnitOutcome, kind: str, message: str) -> UnitResult:

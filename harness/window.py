@@ -20,7 +20,7 @@ ASLEEP = 4
 class Window:
     """Starts units as tasks of one group, and waits when enough are at work.
 
-    Units that sleep before a retry do not count (F30), up to a bound on them too. The first exception of
+    Units that sleep before a retry do not count, up to a bound on them too. The first exception of
     a unit cancels the others and is raised at the end, as in every `asyncio.TaskGroup`.
     """
 

@@ -103,8 +103,6 @@ class Benchmark(Protocol):
     """What to print when the default differs from the paper's; None when it does not."""
     default_params: Mapping[str, JSON]
     """Decoding parameters that the paper states; empty where it states none."""
-    free_text: bool
-    """True where every complete non-empty text is a valid output (no schema)."""
     scorer: str
     """Name and version of the scoring code, e.g. "triage-1"."""
     conventions: Mapping[str, tuple[str, ...]]

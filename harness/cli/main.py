@@ -29,6 +29,9 @@ COMMANDS = {
 """Sub-command -> its line in `--help`; each is `harness.cli.NAME:command`."""
 
 COMPLETION_VARIABLE = "_HARNESS_COMPLETE"
+SECRET_VARIABLES: set[str] = set()
+"""Variables that hold a key beside those named *_API_KEY; never shown, not even in a traceback."""
+
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
@@ -148,7 +151,7 @@ def _one_line(text: str) -> str:
 
 def _tell(text: str) -> None:
     for name, value in os.environ.items():
-        if name.endswith("_API_KEY") and len(value) >= 8:
+        if (name.endswith("_API_KEY") or name in SECRET_VARIABLES) and len(value) >= 8:
             text = text.replace(value, f"[{name}]")
     click.echo(text, err=True)
 

@@ -62,13 +62,14 @@ class Progress:
 
     def refresh(self, pools: Mapping[str, Pool], budget: Budget) -> None:
         """Show what the pools are doing now."""
-        statuses = {name: pools[name].status() for name in self._open}
+        statuses = {name: pool.status() for name, pool in pools.items() if self._is_shown(name, pool)}
         self._tell_closed(statuses)
         if self._terminal:
             for name, status in statuses.items():
                 if name in self._bars:
                     self._bars[name].set_postfix_str(self._state(name, status), refresh=True)
-            self._bars[None].set_postfix_str(f"${budget.spent_usd:.4f}", refresh=True)
+            others = [f"{name}: {self._state(name, one)}" for name, one in self._others(statuses)]
+            self._bars[None].set_postfix_str("; ".join([f"${budget.spent_usd:.4f}", *others]), refresh=True)
         elif time.monotonic() - self._said >= PIPE_EVERY_S:
             self._said = time.monotonic()
             self.say_lines(statuses, budget)
@@ -79,8 +80,21 @@ class Progress:
         rate = done / max(time.monotonic() - self._began, 1e-9)
         say(f"progress: {done}/{total} units, {rate:.1f}/s, ${budget.spent_usd:.4f}")
         for name, status in statuses.items():
-            if self._done[name] < self._open[name]:
+            if self._done[name] < self._open.get(name, 0):
                 say(f"  {name}: {self._done[name]}/{self._open[name]}, {self._state(name, status)}")
+        for name, status in self._others(statuses):
+            say(f"  {name} (reformatter): {self._state(name, status)}")
+
+    def _is_shown(self, name: str, pool: Pool) -> bool:
+        return name in self._open or pool.status().sends > 0
+
+    def _others(self, statuses: Mapping[str, PoolStatus]) -> list[tuple[str, PoolStatus]]:
+        """Return the pools that have no units of their own but hold up those of others: reformatters."""
+        return [
+            (name, status)
+            for name, status in statuses.items()
+            if name not in self._open and (status.in_flight or status.waiting or status.backing_off)
+        ]
 
     def _tell_closed(self, statuses: Mapping[str, PoolStatus]) -> None:
         for name, status in statuses.items():
@@ -103,7 +117,7 @@ class Progress:
             parts.append(f"{status.retries} retries")
         faults = ", ".join(f"{count} {outcome}" for outcome, count in status.failures.items())
         parts += [faults] if faults else []
-        ended = ", ".join(f"{count} {outcome}" for outcome, count in self._failures[name].items())
+        ended = ", ".join(f"{count} {outcome}" for outcome, count in self._failures.get(name, {}).items())
         return "; ".join([*parts, *([f"units: {ended}"] if ended else [])])
 
 

@@ -17,6 +17,7 @@ from harness.cache.location import display, find_store, sqlite_path
 from harness.cache.rows import Run
 from harness.cache.store import Store
 from harness.canonical import JSON
+from harness.cli.main import SECRET_VARIABLES
 from harness.cli.options import print_json, say
 from harness.cli.progress import POLL_S, Progress
 from harness.cli.scored import show_score
@@ -207,6 +208,7 @@ async def _run(invocation: Invocation, plan: Plan, url: str) -> int:
     _introduce(plan, url)
     async with _as_it_is(invocation, plan, url) as (_, found):
         keys = needed_keys(plan, found, os.environ)
+        SECRET_VARIABLES.update(keys)
         check_budget(plan, found, invocation.session)
     async with await Store.open(url, warn=lambda text: say(f"warning: {text}")) as store:
         opening = await open_run(store, plan, invocation.name, invocation.session)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from tqdm import tqdm
 
 MOST = 200
-"""Different warnings that are shown; a storm of errors is counted in the progress instead (F39)."""
+"""Different warnings that are shown; a storm of errors is counted in the progress instead."""
 
 
 class _Once(logging.Handler):

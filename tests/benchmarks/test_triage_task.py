@@ -183,7 +183,7 @@ def test_the_benchmark_is_found_by_name_and_states_its_departure() -> None:
     )
     assert found.reformatter == "gemini-3.5-flash-lite"
     assert "2.0" in (found.reformatter_departure or "")
-    assert (dict(found.default_params), found.free_text, found.scorer) == ({}, False, "triage-1")
+    assert (dict(found.default_params), found.scorer) == ({}, "triage-1")
 
 
 @pytest.mark.parametrize("conventions", [{"zero_division": "2"}, {"zero": "0"}])

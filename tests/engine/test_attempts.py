@@ -52,7 +52,7 @@ WITH_REFORMATTER = AttemptPolicy(
     Validator(SCHEMA), reformat=True, reformat_validator=Validator(NULLABLE), fill=fill
 )
 WITH_FEEDBACK = AttemptPolicy(Validator(SCHEMA), reask="feedback")
-FREE_TEXT = AttemptPolicy(None, free_text=True)
+FREE_TEXT = AttemptPolicy(None)
 
 
 def said(text: str) -> Reply:
@@ -427,8 +427,6 @@ def test_ask_has_exactly_one_end() -> None:
         Asked(reply=EMPTY, not_attempted="closed")
 
 
-def test_policy_without_a_schema_must_be_for_free_text() -> None:
-    with pytest.raises(ValueError, match="free text"):
-        AttemptPolicy(None)
+def test_a_policy_that_reformats_needs_a_filling_policy() -> None:
     with pytest.raises(ValueError, match="filling"):
         AttemptPolicy(Validator(SCHEMA), reformat=True)

@@ -51,7 +51,6 @@ class Triage:
         "Flash, which its provider has retired"
     )
     default_params: Mapping[str, JSON] = MappingProxyType({})
-    free_text: bool = False
     scorer: str = "triage-1"
     conventions: Mapping[str, tuple[str, ...]] = MappingProxyType(
         {"zero_division": ("0", "skip-empty", "1"), "case_f1_empty": ("1", "0")}
