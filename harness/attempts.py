@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
+from harness.answers.extraction import Aliases, unchanged
+from harness.answers.readings import PROSE_REFUSAL, Reading, UnitError, read_answer
+from harness.answers.validation import Validator
 from harness.benchmarks.base import Benchmark, Filled
 from harness.canonical import JSON
-from harness.extraction import Aliases, unchanged
 from harness.messages import Fault, Purpose, Reply
 from harness.outcomes import UnitOutcome
-from harness.readings import PROSE_REFUSAL, Reading, UnitError, read_answer
 from harness.retry import unit_outcome_of
-from harness.validation import Validator
 
 __all__ = [
     "PROSE_REFUSAL",

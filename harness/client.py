@@ -17,14 +17,14 @@ from harness.attempts import Asked
 from harness.budget import Budget
 from harness.cache.rows import UnitId
 from harness.cache.store import Store
-from harness.canary import MAX_ALIKE, Canary
 from harness.errors import BudgetReachedError, MediaError, PoolClosedError, UnsupportedInputError
 from harness.estimates import input_tokens, pacing_input_tokens, pacing_output_tokens
 from harness.flights import Flights
 from harness.identity import Built, build
 from harness.lookups import Lookups
 from harness.messages import Fault, Reply, Request
-from harness.pools import Pool
+from harness.pools.canary import MAX_ALIKE, Canary
+from harness.pools.pool import Pool
 from harness.providers.reading import read_exchange
 from harness.retry import AskBudget, Stop, unit_outcome_of
 from harness.sending import Sender, SentExchange

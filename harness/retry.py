@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from harness.holds import Uniform, back_off_s
 from harness.messages import Fault
 from harness.outcomes import ExchangeOutcome as Outcome
 from harness.outcomes import UnitOutcome
+from harness.pools.holds import Uniform, back_off_s
 
 
 class RetryPool(Protocol):

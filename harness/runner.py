@@ -14,7 +14,7 @@ from harness.cache.rows import Link, UnitId, UnitState
 from harness.cache.store import Store
 from harness.outcomes import UnitOutcome
 from harness.plans import ConditionPlan, ModelPlan, Unit
-from harness.pools import Pool
+from harness.pools.pool import Pool
 from harness.window import Window
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from harness.errors import MissingKeyError
 from harness.media import Media
 from harness.outcomes import ASKED_AGAIN_ON_RESUME, SHOWN_AS_FAILED, UnitOutcome
 from harness.planning import Plan
-from harness.pools import Pool, PoolLimits, pool_name
+from harness.pools.pool import Pool, PoolLimits, pool_name
 from harness.run_options import RunOptions, SessionOptions
 from harness.runner import OnUnit, Runner, Work
 from harness.settings import Model

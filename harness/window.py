@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, Self
 
-from harness.pools import PoolStatus
+from harness.pools.pool import PoolStatus
 
 LOOK_AHEAD = 2
 """Units at work for each slot: while some are read and stored, others are ready to be sent."""

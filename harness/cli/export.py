@@ -18,11 +18,11 @@ from harness.cache.store import Store
 from harness.cli.options import config_option, say, store_option
 from harness.config import load_config
 from harness.errors import ConfigError
-from harness.export import FORMATS, Format, RecordWriter, open_writer, whole_file
-from harness.records import RecordMaker
-from harness.replay import Replayer
-from harness.replay_stream import replay_units
-from harness.stored_run import load_run
+from harness.offline.export import FORMATS, Format, RecordWriter, open_writer, whole_file
+from harness.offline.records import RecordMaker
+from harness.offline.replay import Replayer
+from harness.offline.replay_stream import replay_units
+from harness.offline.stored_run import load_run
 
 
 @click.command("export", epilog="Example: harness export latest --format csv --out records.csv")

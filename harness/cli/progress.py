@@ -16,7 +16,7 @@ from harness.budget import Budget
 from harness.cache.rows import UnitId
 from harness.cli.options import say
 from harness.outcomes import USABLE, UnitOutcome
-from harness.pools import Pool, PoolStatus
+from harness.pools.pool import Pool, PoolStatus
 
 MAX_BARS = 8
 """Most models that have a bar of their own."""

@@ -28,9 +28,9 @@ from harness.dry_run import Forecast, forecast
 from harness.errors import ConfigError
 from harness.manifest import Manifest, read_manifest
 from harness.media import load
+from harness.offline.score import score_run
 from harness.planning import Plan, make_plan
 from harness.run_options import RunOptions, SessionOptions, read_run_options
-from harness.score import score_run
 from harness.session import (
     EXIT_BUDGET,
     EXIT_FAILED,

@@ -17,8 +17,8 @@ from harness.cli.options import config_option, json_option, say, store_option
 from harness.cli.scored import show_score
 from harness.config import load_config
 from harness.errors import ConfigError
-from harness.references import References
-from harness.score import Score, score_run
+from harness.offline.references import References
+from harness.offline.score import Score, score_run
 
 _LISTED = 20
 

@@ -7,7 +7,7 @@ import click
 from harness.cli.options import print_json
 from harness.cli.score_table import render
 from harness.cli.tables import terminal_width
-from harness.score import Score
+from harness.offline.score import Score
 
 
 def show_score(score: Score, *, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from stored_run_builder import SCALING, Plan, built_run, case
 
 from harness.cache.rows import UnitId
 from harness.cli.main import cli
-from harness.export import read_csv, read_jsonl
+from harness.offline.export import read_csv, read_jsonl
 from harness.outcomes import UnitOutcome
 
 TEXT = "=cmd|' /C calc'!A0 \x00 \ud83d 🦷\r\n" + "long " * 40_000

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from harness.answers.validation import Validator
 from harness.attempts import (
     PROSE_REFUSAL,
     Asked,
@@ -21,7 +22,6 @@ from harness.benchmarks.base import Filled
 from harness.canonical import JSON
 from harness.messages import Fault, Reply
 from harness.outcomes import ExchangeOutcome, UnitOutcome
-from harness.validation import Validator
 
 SCHEMA: dict[str, JSON] = {
     "type": "object",

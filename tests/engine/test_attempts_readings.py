@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from harness.answers.readings import read_answer
+from harness.answers.refusals import reads_like_refusal
+from harness.answers.thinking import without_thinking
+from harness.answers.validation import Validator
 from harness.messages import Reply
 from harness.outcomes import ExchangeOutcome, UnitOutcome
-from harness.readings import read_answer
-from harness.refusals import reads_like_refusal
-from harness.thinking import without_thinking
-from harness.validation import Validator
 
 
 @pytest.mark.parametrize(

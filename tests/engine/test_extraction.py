@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.answers.extraction import extract
+from harness.answers.strict_json import MAX_DEPTH, StrictJsonError, parse_strict
+from harness.answers.validation import Validator
 from harness.canonical import JSON, canonical_json
-from harness.extraction import extract
-from harness.strict_json import MAX_DEPTH, StrictJsonError, parse_strict
-from harness.validation import Validator
 
 SCHEMA: dict[str, JSON] = {
     "type": "object",

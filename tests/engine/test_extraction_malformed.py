@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from harness.extraction import extract
-from harness.validation import Validator
+from harness.answers.extraction import extract
+from harness.answers.validation import Validator
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "malformed" / "examples.json"
 OURS = json.loads(FIXTURE.read_text(encoding="utf-8"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from harness.answers.validation import Validator
 from harness.canonical import JSON
 from harness.errors import ConfigError
-from harness.validation import Validator
 
 FLAG = Validator({"type": "object", "properties": {"a b": {"enum": [0, 1]}}, "required": ["a b"]})
 

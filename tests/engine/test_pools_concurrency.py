@@ -8,10 +8,10 @@ import random
 import pytest
 from fake_clock import FakeClock
 
-from harness.concurrency import AdaptiveLimit
 from harness.messages import Fault, Reply
 from harness.outcomes import ExchangeOutcome as Outcome
-from harness.pools import Pool, PoolLimits
+from harness.pools.concurrency import AdaptiveLimit
+from harness.pools.pool import Pool, PoolLimits
 
 ANSWERED = Reply(Outcome.ANSWERED, text="yes")
 BROKEN = Fault(Outcome.UNAVAILABLE, "bad gateway")

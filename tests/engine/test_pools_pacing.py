@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from fake_clock import FakeClock
 
-from harness.pools import Pool, PoolLimits
+from harness.pools.pool import Pool, PoolLimits
 from harness.providers.waits import LearnedLimits
 
 

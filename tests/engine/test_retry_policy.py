@@ -7,11 +7,11 @@ from fake_clock import FakeClock
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.holds import back_off_s
 from harness.messages import Fault, Reply
 from harness.outcomes import ExchangeOutcome as Outcome
 from harness.outcomes import UnitOutcome
-from harness.pools import Pool, PoolLimits
+from harness.pools.holds import back_off_s
+from harness.pools.pool import Pool, PoolLimits
 from harness.retry import AskBudget, Retry, Stop, unit_outcome_of
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.cells import escape_cell, unescape_cell
 from harness.errors import CaseFileError
+from harness.offline.cells import escape_cell, unescape_cell
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=[]), max_size=60)
 

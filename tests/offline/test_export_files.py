@@ -11,7 +11,16 @@ from typing import Any
 import pytest
 
 from harness.errors import ConfigError
-from harness.export import COLUMNS, FORMATS, Format, Record, open_writer, read_csv, read_jsonl, whole_file
+from harness.offline.export import (
+    COLUMNS,
+    FORMATS,
+    Format,
+    Record,
+    open_writer,
+    read_csv,
+    read_jsonl,
+    whole_file,
+)
 
 NASTY = {
     "long": "ä" * 200_000,
@@ -104,7 +113,7 @@ def test_parquet_without_its_package_names_what_to_install(monkeypatch: pytest.M
 @pytest.mark.parametrize("text", NASTY.values(), ids=NASTY.keys())
 def test_parquet_gives_every_text_back(text: str, tmp_path: Path) -> None:  # F45
     pytest.importorskip("pyarrow")
-    from harness.export import read_parquet
+    from harness.offline.export import read_parquet
 
     path = tmp_path / "out.parquet"
     path.write_bytes(write([record(text)] * 3, "parquet"))

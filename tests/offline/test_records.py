@@ -10,14 +10,14 @@ import pytest
 from stored_run_builder import IMAGE, PRICE, SCALING, Built, Plan, answer, body, build, built_run, case
 
 from harness.cache.rows import UnitId
-from harness.export import COLUMNS
 from harness.messages import Usage
+from harness.offline.export import COLUMNS
+from harness.offline.records import RecordMaker
+from harness.offline.replay import Replayer
+from harness.offline.replay_stream import replay_units
+from harness.offline.stored_run import load_run
 from harness.outcomes import ExchangeOutcome, UnitOutcome
-from harness.records import RecordMaker
-from harness.replay import Replayer
-from harness.replay_stream import replay_units
 from harness.settings import Price
-from harness.stored_run import load_run
 
 UNIT = UnitId("alpha", "both", "c1")
 PLAN = Plan([case("c1", SCALING)], reformatter="helper", dropped_params=("temperature",))

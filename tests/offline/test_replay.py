@@ -12,10 +12,10 @@ from stored_run_builder import EXTRACTION, FILLING, SCALING, Built, Plan, answer
 
 from harness.cache.rows import Link, UnitId
 from harness.messages import RawReply
+from harness.offline.replay import ReplayedUnit, Replayer
+from harness.offline.replay_stream import replay_units
+from harness.offline.stored_run import load_run
 from harness.outcomes import ExchangeOutcome, UnitOutcome
-from harness.replay import ReplayedUnit, Replayer
-from harness.replay_stream import replay_units
-from harness.stored_run import load_run
 
 UNIT = UnitId("alpha", "both", "c1")
 PLAN = Plan([case("c1", SCALING)], reformatter="helper")
@@ -244,7 +244,7 @@ async def test_one_poisoned_answer_does_not_end_the_replay(
         raise RecursionError
 
     await built.valid(UNIT, SCALING)
-    monkeypatch.setattr("harness.readings.extract", explode)
+    monkeypatch.setattr("harness.answers.readings.extract", explode)
     found = await result(built)
     assert (found.outcome, found.error.kind) == (UnitOutcome.PROVIDER_ERROR, "internal")
 

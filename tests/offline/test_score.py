@@ -13,8 +13,8 @@ from harness.benchmarks.base import CaseSet
 from harness.cache.rows import UnitId
 from harness.cache.store import Store
 from harness.errors import ConfigError
+from harness.offline.score import score_run
 from harness.outcomes import ExchangeOutcome, UnitOutcome
-from harness.score import score_run
 
 CASES = [case("c1", SCALING), case("c2", SCALING, FILLING), case("c3", EXTRACTION), case("c4")]
 MODELS = ("alpha", "beta")

@@ -21,10 +21,10 @@ from harness.attempts import (
 from harness.cache.rows import Exchange, Link, LinkedUnit, UnitId, UnitState
 from harness.errors import StoreError
 from harness.messages import Fault, Purpose, Reply
+from harness.offline.stored_run import StoredRun
 from harness.outcomes import UnitOutcome
 from harness.providers.reading import read_exchange
 from harness.settings import Provider
-from harness.stored_run import StoredRun
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")

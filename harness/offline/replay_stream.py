@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from harness.cache.rows import UnitId
 from harness.cache.store import Store
-from harness.replay import ReplayedUnit, Replayer
-from harness.stored_run import StoredRun
+from harness.offline.replay import ReplayedUnit, Replayer
+from harness.offline.stored_run import StoredRun
 
 RowKey: TypeAlias = tuple[str, str]
 """Model and condition."""

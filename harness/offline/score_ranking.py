@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.benchmarks.base import MetricValue
-from harness.score_rows import Row
+from harness.offline.score_rows import Row
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import IO, Any, Literal, Protocol, TypeAlias
 
 from harness.canonical import JSON
-from harness.cells import escape_cell, unescape_cell
 from harness.errors import ConfigError
+from harness.offline.cells import escape_cell, unescape_cell
 
 Record: TypeAlias = Mapping[str, JSON]
 Format: TypeAlias = Literal["jsonl", "csv", "parquet"]
@@ -46,8 +46,8 @@ COLUMNS: Mapping[str, ColumnKind] = {
     "media": "json",
     "params": "json",
 }
-"""The fields of a record in order. Tables hold `text` escaped by `harness.cells`, `json` as JSON, null as
-an empty cell."""
+"""The fields of a record in order. Tables hold `text` escaped by `harness.offline.cells`, `json` as JSON, null
+as an empty cell."""
 
 _ROWS_A_GROUP = 256
 # JSON allows these inside strings as they are, but a line of CSV or valid UTF-8 does not.
@@ -220,4 +220,3 @@ def _pyarrow(module: str) -> Any:
         raise ConfigError(
             "Parquet needs the package 'pyarrow', which is not installed; install it, or use --format jsonl"
         ) from error
-

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from harness.benchmarks.base import MetricValue
 from harness.cache.rows import UnitId
 from harness.canonical import JSON
-from harness.code_digest import parser_digest, scorer_digest
+from harness.offline.code_digest import parser_digest, scorer_digest
+from harness.offline.references import References
+from harness.offline.replay import ReplayedUnit
+from harness.offline.score_ranking import Rank, rank_models, ranked_values
+from harness.offline.score_rows import Row
+from harness.offline.stored_run import StoredRun
 from harness.outcomes import UnitOutcome
-from harness.references import References
-from harness.replay import ReplayedUnit
-from harness.score_ranking import Rank, rank_models, ranked_values
-from harness.score_rows import Row
-from harness.stored_run import StoredRun
 
 PARSER = "parser-1"
 """Name of the way in which answers are read; its digest says exactly which code."""

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from harness.answers.strict_json import StrictJsonError, parse_strict
+from harness.answers.thinking import CLOSING, OPENING, after_last_closing, blank, end_of_block, has_thinking
+from harness.answers.validation import Validator
 from harness.canonical import JSON, canonical_json
-from harness.strict_json import StrictJsonError, parse_strict
-from harness.thinking import CLOSING, OPENING, after_last_closing, blank, end_of_block, has_thinking
-from harness.validation import Validator
 
 How: TypeAlias = Literal["whole", "cut", "alias"]
 ProblemKind: TypeAlias = Literal[

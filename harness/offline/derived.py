@@ -13,9 +13,9 @@ from harness.benchmarks.base import Case, Scored
 from harness.cache.derived import RecordRow, UnitScore
 from harness.cache.rows import Run
 from harness.cache.store import Store
-from harness.code_digest import parser_digest, scorer_digest
+from harness.offline.code_digest import parser_digest, scorer_digest
+from harness.offline.replay import ReplayedUnit
 from harness.outcomes import UNUSABLE, USABLE
-from harness.replay import ReplayedUnit
 
 UNIT_SCORERS: Mapping[str, str] = {"triage": "harness.benchmarks.triage.unit_scores"}
 """Benchmark -> the module that scores single units; a benchmark without one has no `unit_score` rows."""

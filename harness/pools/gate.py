@@ -15,10 +15,10 @@ from heapq import heappop, heappush
 from types import TracebackType
 from typing import TypeAlias
 
-from harness.concurrency import AdaptiveLimit
 from harness.errors import PoolClosedError
-from harness.holds import Holds
-from harness.pacing import Pacer, Reservation
+from harness.pools.concurrency import AdaptiveLimit
+from harness.pools.holds import Holds
+from harness.pools.pacing import Pacer, Reservation
 
 Clock: TypeAlias = Callable[[], float]
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]

@@ -8,16 +8,16 @@ from typing import TypeAlias
 from harness.benchmarks.base import Benchmark, CaseSet, MetricValue
 from harness.cache.rows import Run
 from harness.cache.store import Store
-from harness.derived import DerivedTables
 from harness.errors import ConfigError
+from harness.offline.derived import DerivedTables
+from harness.offline.references import References, correct_references
+from harness.offline.replay import ReplayedUnit, Replayer
+from harness.offline.replay_stream import replay_units
+from harness.offline.score_json import Changes, CommonCases, Score
+from harness.offline.score_ranking import common_cases
+from harness.offline.score_rows import Row, RowUnit, Scorer, baseline_rows, model_row, over_repeats, rater_row
+from harness.offline.stored_run import StoredRun, load_run
 from harness.outcomes import UnitOutcome
-from harness.references import References, correct_references
-from harness.replay import ReplayedUnit, Replayer
-from harness.replay_stream import replay_units
-from harness.score_json import Changes, CommonCases, Score
-from harness.score_ranking import common_cases
-from harness.score_rows import Row, RowUnit, Scorer, baseline_rows, model_row, over_repeats, rater_row
-from harness.stored_run import StoredRun, load_run
 
 __all__ = ["MAIN_METRICS", "Score", "chosen_conventions", "main_metric", "score_run"]
 

@@ -16,8 +16,8 @@ from harness.costs import send_cost_usd, total_usd
 from harness.manifest import BlobRef
 from harness.media import Media
 from harness.messages import Fault, Reply, Usage
-from harness.replay import ReplayedUnit, Replayer
-from harness.stored_run import StoredRun
+from harness.offline.replay import ReplayedUnit, Replayer
+from harness.offline.stored_run import StoredRun
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harness.answers.extraction import Aliases, extract, unchanged
+from harness.answers.refusals import reads_like_refusal
+from harness.answers.strict_json import StrictJsonError, parse_strict
+from harness.answers.thinking import blank, without_thinking
+from harness.answers.validation import Validator
 from harness.canonical import JSON
-from harness.extraction import Aliases, extract, unchanged
 from harness.messages import Reply
 from harness.outcomes import USABLE, ExchangeOutcome, UnitOutcome
-from harness.refusals import reads_like_refusal
-from harness.strict_json import StrictJsonError, parse_strict
-from harness.thinking import blank, without_thinking
-from harness.validation import Validator
 
 PROSE_REFUSAL = "prose_refusal"
-"""Flag: the text reads like a refusal. Advisory, see `harness.refusals`."""
+"""Flag: the text reads like a refusal. Advisory, see `harness.answers.refusals`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-from harness.admission import Clock, Gate, Sleep, Slot
-from harness.concurrency import AdaptiveLimit
 from harness.errors import PoolClosedError
-from harness.holds import Holds, Uniform
 from harness.messages import Fault, Reply
 from harness.outcomes import ExchangeOutcome as Outcome
-from harness.pacing import LimitValues, Pacer
+from harness.pools.concurrency import AdaptiveLimit
+from harness.pools.gate import Clock, Gate, Sleep, Slot
+from harness.pools.holds import Holds, Uniform
+from harness.pools.pacing import LimitValues, Pacer
 from harness.settings import Model
 
 CLOSING = frozenset({Outcome.QUOTA_EXHAUSTED, Outcome.AUTH, Outcome.MODEL_NOT_FOUND})

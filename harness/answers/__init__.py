@@ -1,0 +1,1 @@
+"""From a model's text to a value that fits the schema, without changing a character."""

@@ -1,0 +1,1 @@
+"""Everything that needs only a store: replay, scores, records, export."""

@@ -1,0 +1,1 @@
+"""Pools: what shares one rate limit, and who may send next."""
