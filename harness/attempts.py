@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from harness.answers.extraction import Aliases, unchanged
+from harness.answers.extraction import Aliases, extract, unchanged
 from harness.answers.readings import PROSE_REFUSAL, Reading, UnitError, read_answer
 from harness.answers.validation import Validator
-from harness.benchmarks.base import Benchmark, Filled
+from harness.benchmarks.base import Benchmark, Filled, Prompt
+from harness.benchmarks.prompts import placeholders, render
 from harness.canonical import JSON
 from harness.messages import Fault, Purpose, Reply
 from harness.outcomes import UnitOutcome
@@ -83,7 +84,8 @@ class Asker(Protocol):
 class AttemptPolicy:
     """How a unit is asked. Without a validator every complete text that shows anything is an answer.
 
-    `reformat` needs `validator`, `reformat_validator` and `fill`.
+    `reformat` needs `validator`, `reformat_validator` and `fill`. `example` is the value that the prompt
+    itself shows: an answer that only repeats it is none.
     """
 
     validator: Validator | None
@@ -93,6 +95,7 @@ class AttemptPolicy:
     reformat: bool = False
     reformat_validator: Validator | None = None
     fill: Fill | None = None
+    example: JSON = None
 
     def __post_init__(self) -> None:
         if self.reformat and (self.validator is None or self.reformat_validator is None or self.fill is None):
@@ -109,17 +112,25 @@ def attempt_policy(
     max_attempts: int,
     reask: Literal["same", "feedback"],
     reformat: bool,
+    prompt: Prompt,
 ) -> AttemptPolicy:
     """Return how a condition is asked, the same for the run and for its replay; `schema` None: free text."""
+    validator = None if schema is None else Validator(schema)
     return AttemptPolicy(
-        validator=None if schema is None else Validator(schema),
+        validator=validator,
         max_attempts=max_attempts,
         reask=reask,
         aliases=benchmark.aliases,
         reformat=reformat and schema is not None and reformat_schema is not None,
         reformat_validator=None if reformat_schema is None else Validator(reformat_schema),
         fill=benchmark.fill,
+        example=None if validator is None else _example_in(prompt, validator, benchmark.aliases),
     )
+
+
+def _example_in(prompt: Prompt, validator: Validator, aliases: Aliases) -> JSON:
+    text = render(prompt, dict.fromkeys(placeholders(prompt), ""))
+    return extract(text, validator, aliases).value
 
 
 class AskRef(NamedTuple):
@@ -164,16 +175,35 @@ async def run_attempts(asker: Asker, policy: AttemptPolicy) -> UnitResult:
             if feedback is not None and _does_not_fit(asked):
                 break  # the first request fitted: what is too long is our feedback, not the case
             return trail.nobodys_answer(asked)
-        reading = read_answer(asked.reply, policy.validator, policy.aliases)
+        reading = read_reply(asked.reply, policy)
         trail.read(reading, ref)
         if reading.usable:
             return trail.result(f"attempt-{attempt}")
-        if reading.outcome not in _ASKED_AGAIN:
+        if not is_asked_again(reading):
             break
         feedback = _feedback_on(reading, policy)
     if policy.reformat and trail.complete:
         return await _reformatted(asker, policy, trail)
     return trail.result()
+
+
+def read_reply(reply: Reply, policy: AttemptPolicy) -> Reading:
+    """Return what a model's reply is worth; one that only repeats the prompt's example is worth nothing."""
+    reading = read_answer(reply, policy.validator, policy.aliases)
+    echoes = reading.usable and policy.example is not None and reading.prediction == policy.example
+    return _ECHO if echoes else reading
+
+
+def is_asked_again(reading: Reading) -> bool:
+    """Tell whether an answer is asked for once more, while there are attempts."""
+    return reading.outcome in _ASKED_AGAIN
+
+
+_ECHO = Reading(
+    UnitOutcome.UNPARSABLE,
+    error=UnitError("echo", "the answer only repeats the example that the prompt shows"),
+)
+"""Has no `answer`: nothing of it may be handed on, least of all to the reformatter."""
 
 
 def _feedback_on(reading: Reading, policy: AttemptPolicy) -> Feedback | None:

@@ -41,7 +41,8 @@ def read_catalogue(folder: Path = CATALOGUE_DIR) -> Catalogue:
         for kind, found in (("providers", providers), ("models", models)):
             for name, table in named_tables(tables, kind, path.name).items():
                 if name in found:
-                    raise ConfigError(f"{path.name}: [{kind}.{name}] is already in {found[name].source}")
+                    first = found[name].source
+                    raise ConfigError(f"{path.name}: [{kind}.{name}] is already in {first}; rename one")
                 found[name] = Entry(table, path.name)
     return Catalogue(providers, models)
 

@@ -94,6 +94,7 @@ class Client:
         self._lookups = Lookups(store.served)
         self._flights = Flights()
         self._canaries: dict[str, Canary] = {}
+        self._refused: dict[str, str] = {}
         self.counts = ClientCounts()
 
     async def ask(self, ask: Ask) -> Asked:
@@ -103,6 +104,8 @@ class Client:
         read, StoreError where the store fails. A closed pool is no error: `Asked.not_attempted` says so.
         """
         flight = self._prepare(ask)
+        if ask.model.name in self._refused:
+            return Asked(not_attempted=self._refused[ask.model.name])
         async with self._flights.alone(flight.key):
             found = await self._served(flight)
             try:
@@ -156,6 +159,8 @@ class Client:
         last: SentExchange | None = None
         try:
             async with canary.passage():
+                if flight.ask.model.name in self._refused:
+                    return Asked(not_attempted=self._refused[flight.ask.model.name]), False
                 while True:
                     last = await self._send_once(flight, budget.ticket)
                     if isinstance(last.meaning, Reply):
@@ -164,7 +169,7 @@ class Client:
                     step = budget.decide(last.meaning)
                     if isinstance(step, Stop):
                         if canary.saw(last.meaning, last.status):
-                            _close_after_canary(flight.pool, last.meaning)
+                            self._give_up_on(flight.ask.model, last.meaning)
                         return _stopped(last, last.meaning, step), False
                     cause = str(last.meaning.outcome)
                     self.counts.causes[cause] = self.counts.causes.get(cause, 0) + 1
@@ -172,6 +177,12 @@ class Client:
         except (PoolClosedError, BudgetReachedError) as error:
             last_id = last.id if last else None
             return Asked(not_attempted=str(error), exchange_id=last_id), False
+
+    def _give_up_on(self, model: Model, fault: Fault) -> None:
+        """Ask this model nothing more: others may share its pool, with parameters that are right."""
+        why = f"its first {MAX_ALIKE} requests were all refused alike: {fault.message}"
+        self._refused[model.name] = why
+        _log.warning("model %s: no more requests in this session: %s", model.name, why)
 
     async def _send_once(self, flight: _Flight, ticket: int) -> SentExchange:
         ask, pool, request = flight.ask, flight.pool, flight.ask.request
@@ -207,7 +218,3 @@ def _stopped(last: SentExchange, fault: Fault, step: Stop) -> Asked:
     if step.outcome is unit_outcome_of(fault):
         return Asked(fault=fault, exchange_id=last.id)
     return Asked(not_attempted=f"{step.reason}: {fault.message}", exchange_id=last.id)
-
-
-def _close_after_canary(pool: Pool, fault: Fault) -> None:
-    pool.close(f"its first {MAX_ALIKE} requests were all refused alike: {fault.message}")

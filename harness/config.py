@@ -10,7 +10,7 @@ from harness.benchmarks.base import BENCHMARKS
 from harness.canonical import JSON
 from harness.catalogue import CATALOGUE_DIR, Entry, named_tables, read_catalogue
 from harness.errors import ConfigError, UnknownNameError
-from harness.nearest import nearest
+from harness.nearest import nearest, nearest_or_known
 from harness.settings import Model, Provider
 from harness.settings_check import build_model, build_provider, check_keys
 from harness.toml_file import Table, merge, read_toml
@@ -57,7 +57,7 @@ class Config:
         """Return a provider. Raises UnknownNameError with the nearest names."""
         if name not in self.known_providers:
             known = sorted(self.known_providers)
-            hint = nearest(name, known) or f"; known: {', '.join(known)}"
+            hint = nearest_or_known(name, known)
             raise UnknownNameError(f"unknown provider {name!r}{hint}")
         return self.known_providers[name]
 
@@ -147,7 +147,7 @@ def _models(entries: Mapping[str, Entry], providers: Mapping[str, Provider]) -> 
         if not isinstance(provider_name, str):
             raise ConfigError(f"{where}: provider is missing; name one of {', '.join(sorted(providers))}")
         if provider_name not in providers:
-            hint = nearest(provider_name, providers) or f"; known: {', '.join(sorted(providers))}"
+            hint = nearest_or_known(provider_name, sorted(providers))
             raise ConfigError(f"{where}: unknown provider {provider_name!r}{hint}")
         models[name] = build_model(name, entry.table, providers[provider_name], where)
     return models

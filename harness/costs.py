@@ -24,9 +24,8 @@ def cost_usd(usage: Usage, price: Price) -> float | None:
     cached = min(usage.cached_tokens or 0, usage.input_tokens or 0)
     fresh = None if usage.input_tokens is None else usage.input_tokens - cached
     cached_price = price.input if price.cached_input is None else price.cached_input
-    return total_usd(
-        (_part(fresh, price.input), _part(cached, cached_price), _part(usage.output_tokens, price.output))
-    )
+    counts = (fresh, price.input), (cached, cached_price), (usage.output_tokens, price.output)
+    return total_usd(part_usd(*count) for count in counts)
 
 
 def send_cost_usd(usage: Usage, price: Price, *, serves: bool, maybe_billed: bool) -> float | None:
@@ -48,7 +47,7 @@ def reserve_usd(model: Model, input_tokens: int, params: Mapping[str, JSON]) -> 
     neither, or no price: such an ask cannot be held to a budget.
     """
     output_tokens = output_limit(model, params)
-    return total_usd((_part(input_tokens, model.price.input), _part(output_tokens, model.price.output)))
+    return total_usd((part_usd(input_tokens, model.price.input), part_usd(output_tokens, model.price.output)))
 
 
 def output_limit(model: Model, params: Mapping[str, JSON]) -> int | None:
@@ -70,7 +69,8 @@ def total_usd(parts: Iterable[float | None]) -> float | None:
     return math.fsum(known)
 
 
-def _part(tokens: int | None, usd_per_million: float | None) -> float | None:
+def part_usd(tokens: int | None, usd_per_million: float | None) -> float | None:
+    """Return US dollars for one kind of tokens; None when price or count is unknown, 0 where either is 0."""
     if usd_per_million == 0 or tokens == 0:
         return 0.0
     if tokens is None or usd_per_million is None:

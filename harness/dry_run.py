@@ -6,16 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 
-from harness.benchmarks.base import Benchmark
+from harness.attempts import is_asked_again, read_reply
+from harness.cache.rows import Exchange
 from harness.cache.store import Store
 from harness.canonical import JSON
-from harness.costs import output_limit, total_usd
+from harness.costs import output_limit, part_usd, total_usd
 from harness.errors import MediaError, UnsupportedInputError
 from harness.estimates import input_tokens
 from harness.identity import build
-from harness.messages import Request, Structured
+from harness.messages import Reply, Request
 from harness.planning import Plan
 from harness.plans import ModelPlan, Unit, first_request
+from harness.providers.reading import read_exchange
 from harness.runner import Work
 from harness.settings import Model
 
@@ -61,28 +63,39 @@ async def _forecast_model(plan: Plan, work: Work, store: Store | None, name: str
     result = Forecast(name, n_units, n_units - work.count_open(name))
     units = work.open_units(name)
     while batch := list(islice(units, BATCH)):
-        requests = dict(_requests(plan.benchmark, batch, plan.manifest.structured, result))
-        served = {} if store is None else await store.served(list(requests))
-        for key, (unit, request) in requests.items():
-            if key in served and served[key].id > unit.after:
-                result.stored += 1
-            else:
-                _add(result, request, model_plan, plan.manifest.attempts)
+        for attempt in range(1, plan.manifest.attempts + 1):
+            requests = dict(_requests(plan, batch, attempt, result))
+            served = {} if store is None else await store.served(list(requests))
+            batch = []
+            for key, (unit, request) in requests.items():
+                if key not in served or served[key].id <= unit.after:
+                    _add(result, request, model_plan, plan.manifest.attempts - attempt + 1)
+                elif attempt < plan.manifest.attempts and _is_asked_again(unit, served[key]):
+                    batch.append(unit)
+                else:
+                    result.stored += 1
     _price(result, model_plan.model)
     return result
 
 
 def _requests(
-    benchmark: Benchmark, units: Sequence[Unit], structured: Structured, result: Forecast
+    plan: Plan, units: Sequence[Unit], attempt: int, result: Forecast
 ) -> Iterator[tuple[str, tuple[Unit, Request]]]:
     for unit in units:
         try:
             if unit.case.problem is not None:
                 raise MediaError(unit.case.problem)
-            request = first_request(benchmark, unit, structured)
+            request = first_request(plan.benchmark, unit, plan.manifest.structured, attempt)
             yield build(request, unit.model.model).key, (unit, request)
         except (MediaError, UnsupportedInputError):
             result.not_applicable += 1
+
+
+def _is_asked_again(unit: Unit, stored: Exchange) -> bool:
+    """Tell whether a stored answer is one after which the unit is asked once more."""
+    reply = read_exchange(stored.data, unit.model.model.provider)
+    policy = unit.condition.policy
+    return isinstance(reply, Reply) and is_asked_again(read_reply(reply, policy))
 
 
 def _add(result: Forecast, request: Request, plan: ModelPlan, attempts: int) -> None:
@@ -101,14 +114,8 @@ def _add(result: Forecast, request: Request, plan: ModelPlan, attempts: int) -> 
 def _price(result: Forecast, model: Model) -> None:
     price = model.price
     result.usd_low = total_usd(
-        (_usd(result.input_tokens_low, price.input), _usd(result.output_tokens_low, price.output))
+        (part_usd(result.input_tokens_low, price.input), part_usd(result.output_tokens_low, price.output))
     )
     result.usd_high = total_usd(
-        (_usd(result.input_tokens_high, price.input), _usd(result.output_tokens_high, price.output))
+        (part_usd(result.input_tokens_high, price.input), part_usd(result.output_tokens_high, price.output))
     )
-
-
-def _usd(tokens: int | None, per_million: float | None) -> float | None:
-    if per_million == 0:
-        return 0.0
-    return None if tokens is None or per_million is None else tokens * per_million / 1_000_000

@@ -10,6 +10,7 @@ HarnessError
 │   ├── StoreVersionError  written by a newer version                                   (exit 2)
 │   └── RunNameTakenError  the name belongs to a different run                          (exit 2)
 ├── MediaError             one image or clip cannot be used: becomes `case_error`
+│   ├── MediaReadError     it cannot be read now: asked again, becomes `provider_error`
 │   └── MediaLimitError    fine, but beyond one model's limits: becomes `not_applicable`
 ├── UnsupportedInputError  an adapter cannot express a part: becomes `not_applicable`
 ├── BudgetReachedError     `--max-cost` allows no further request                       (exit 4)
@@ -20,17 +21,19 @@ Messages say what happened, to which thing, and what to do; lower case, no full 
 
 from __future__ import annotations
 
+from harness.exit_codes import BUDGET, FAILED, USAGE
+
 
 class HarnessError(Exception):
     """Base of all errors raised on purpose; `exit_code` is what the command line ends with."""
 
-    exit_code = 1
+    exit_code: int = FAILED
 
 
 class ConfigError(HarnessError):
     """A setting, option or name that the user wrote is wrong."""
 
-    exit_code = 2
+    exit_code = USAGE
 
 
 class UnknownNameError(ConfigError):
@@ -44,7 +47,7 @@ class MissingKeyError(ConfigError):
 class CaseFileError(HarnessError):
     """A case file cannot be used; the message names the file, the line and the mend."""
 
-    exit_code = 2
+    exit_code = USAGE
 
 
 class StoreError(HarnessError):
@@ -54,23 +57,30 @@ class StoreError(HarnessError):
 class NotAStoreError(StoreError):
     """The file at the store's place is no store of ours."""
 
-    exit_code = 2
+    exit_code = USAGE
 
 
 class StoreVersionError(StoreError):
     """The store was written by a newer version of the program."""
 
-    exit_code = 2
+    exit_code = USAGE
 
 
 class RunNameTakenError(StoreError):
     """A run name is already held by a run that wants something else."""
 
-    exit_code = 2
+    exit_code = USAGE
 
 
 class MediaError(HarnessError):
     """A medium cannot be used by any model."""
+
+
+class MediaReadError(MediaError):
+    """A medium cannot be read now: it is gone or has changed since it was looked at, or the machine is short.
+
+    Within a run that says nothing about the case, which another model may have been asked already.
+    """
 
 
 class MediaLimitError(MediaError):
@@ -84,11 +94,11 @@ class UnsupportedInputError(HarnessError):
 class BudgetReachedError(HarnessError):
     """The session's `--max-cost` allows no further request."""
 
-    exit_code = 4
+    exit_code = BUDGET
 
 
 class PoolClosedError(HarnessError):
-    """A pool takes no further requests in this session; `until` is seconds from now where known."""
+    """A pool takes no further requests in this session; `until_s`: seconds from now, where known."""
 
     def __init__(self, message: str, *, until_s: float | None = None) -> None:
         super().__init__(message)

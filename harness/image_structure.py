@@ -10,15 +10,6 @@ import zlib
 from dataclasses import dataclass
 from typing import Final
 
-MIME_OF_FORMAT: Final = {
-    "PNG": "image/png",
-    "JPEG": "image/jpeg",
-    "WEBP": "image/webp",
-    "GIF": "image/gif",
-    "BMP": "image/bmp",
-    "TIFF": "image/tiff",
-}
-
 _PNG_SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _PNG_CRITICAL: Final = frozenset({b"IHDR", b"PLTE", b"IDAT", b"IEND"})
 _PNG_END_BYTES: Final = 12

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -101,6 +101,18 @@ class Manifest:
 def read_manifest(data: Mapping[str, JSON]) -> Manifest:
     """Undo `Manifest.to_json`."""
     return _READER.validate_python({key: value for key, value in data.items() if key != "version"})
+
+
+def differences(old: Manifest, new: Manifest) -> Iterator[str]:
+    """Name what two runs want differently."""
+    before, after = old.to_json(), new.to_json()
+    for name in before:
+        if name in ("models", "conditions"):
+            was, now = before[name], after[name]
+            assert isinstance(was, Mapping) and isinstance(now, Mapping)
+            yield from (f"{name}: {key}" for key in sorted({*was, *now}) if was.get(key) != now.get(key))
+        elif before[name] != after.get(name):
+            yield name
 
 
 _READER = TypeAdapter(Manifest)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from harness.canonical import sha256_hex
-from harness.errors import MediaError, MediaLimitError
+from harness.errors import MediaError, MediaLimitError, MediaReadError
 from harness.image_conversion import convert, decode, open_header
 from harness.image_structure import BadImageError, Structure, read_structure
 
@@ -32,6 +32,8 @@ MAX_BYTES: Final = 512 * 1024 * 1024
 
 _CONTAINER_BYTES: Final = 65_536
 """More than PNG or JPEG ever add to the bare samples of an image that does not compress."""
+
+_OTHER_MODEL: Final = "ask another model, or correct 'image' in this one's settings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def probe(path: Path, *, name: str | None = None) -> Media:
     try:
         found = _inspect(data)
     except BadImageError as error:
-        raise MediaError(f"cannot use image {shown!r}: {error}") from error
+        raise _unusable(shown, error) from error
     return Media(sha256_hex(data), found.mime, len(data), found.width, found.height, path)
 
 
@@ -80,7 +82,8 @@ def choose_recipe(media: Media, limits: ImageLimits, path: Path) -> str:
     pixels = media.width * media.height
     if limits.max_pixels is not None and pixels > limits.max_pixels:
         raise MediaLimitError(
-            f"image {str(path)!r} has {pixels:,} pixels, the model takes {limits.max_pixels:,}"
+            f"image {str(path)!r} has {pixels:,} pixels, the model takes {limits.max_pixels:,}; "
+            f"{_OTHER_MODEL}"
         )
     if media.mime in limits.mime and _is_plain(media.sha256, path):
         _check_bytes(media.size, "original", limits, path)
@@ -105,7 +108,7 @@ def load(media: Media, recipe: str) -> bytes:
         raise MediaError(f"no file is known for the image with sha256 {media.sha256}; give --data")
     data = _read(media.path, str(media.path))
     if sha256_hex(data) != media.sha256:
-        raise MediaError(
+        raise MediaReadError(
             f"image {str(media.path)!r} has changed since it was read; run again to take the new one"
         )
     if recipe == "original":
@@ -113,22 +116,29 @@ def load(media: Media, recipe: str) -> bytes:
     try:
         return convert(data, media.mime, recipe)
     except BadImageError as error:
-        raise MediaError(f"cannot use image {str(media.path)!r}: {error}") from error
+        raise _unusable(str(media.path), error) from error
+
+
+def _unusable(shown: str, error: BadImageError) -> MediaError:
+    mend = "" if ";" in str(error) else "; replace the file"
+    return MediaError(f"cannot use image {shown!r}: {error}{mend}")
 
 
 def _read(path: Path, shown: str) -> bytes:
     try:
         state = path.stat()
         if not stat.S_ISREG(state.st_mode):
-            raise MediaError(f"image {shown!r} is no regular file")
+            raise MediaError(f"image {shown!r} is no regular file; name an image file")
         if state.st_size > MAX_BYTES:
-            raise MediaError(f"image {shown!r} is {state.st_size:,} bytes; {MAX_BYTES:,} are allowed")
+            raise MediaError(
+                f"image {shown!r} is {state.st_size:,} bytes, {MAX_BYTES:,} are allowed; make it smaller"
+            )
         return path.read_bytes()
     except FileNotFoundError as error:
-        raise MediaError(f"image {shown!r} does not exist") from error
+        raise MediaReadError(f"image {shown!r} does not exist; add it or correct the path") from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise MediaError(f"cannot read image {shown!r}: {reason}") from error
+        raise MediaReadError(f"cannot read image {shown!r}: {reason}; check path and permissions") from error
 
 
 def _inspect(data: bytes) -> Structure:
@@ -150,14 +160,16 @@ def _inspect(data: bytes) -> Structure:
 def _guard(width: int, height: int) -> None:
     if width * height > MAX_PIXELS:
         raise BadImageError(
-            f"{width} x {height} pixels are too many to decode safely; {MAX_PIXELS:,} are allowed"
+            f"{width} x {height} pixels are too many to decode safely ({MAX_PIXELS:,} are allowed); "
+            "scale it down"
         )
 
 
 def _check_bytes(size: int, recipe: str, limits: ImageLimits, path: Path) -> None:
     if limits.max_bytes is not None and size > limits.max_bytes:
         raise MediaLimitError(
-            f"image {str(path)!r} is {size:,} bytes as {recipe!r}, the model takes {limits.max_bytes:,}"
+            f"image {str(path)!r} is {size:,} bytes as {recipe!r}, the model takes {limits.max_bytes:,}; "
+            f"{_OTHER_MODEL}"
         )
 
 
@@ -168,7 +180,7 @@ def _is_plain(sha256: str, path: Path) -> bool:
     try:
         return read_structure(data).plain
     except BadImageError as error:
-        raise MediaError(f"cannot use image {str(path)!r}: {error}") from error
+        raise _unusable(str(path), error) from error
 
 
 def _conversion(media: Media, limits: ImageLimits, path: Path) -> str:
@@ -176,7 +188,8 @@ def _conversion(media: Media, limits: ImageLimits, path: Path) -> str:
         if mime in limits.mime:
             return recipe
     raise MediaLimitError(
-        f"image {str(path)!r} is {media.mime}, the model takes {', '.join(limits.mime) or 'no images'}"
+        f"image {str(path)!r} is {media.mime}, the model takes {', '.join(limits.mime) or 'no images'}; "
+        f"{_OTHER_MODEL}"
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
 
@@ -13,3 +13,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if not near:
         return ""
     return f"; did you mean {' or '.join(repr(by_folded[item]) for item in near)}?"
+
+
+def nearest_or_known(name: str, known: Collection[str]) -> str:
+    """Return "; did you mean ...?" with at most three near names, else "; known: ..." with all of them."""
+    return nearest(name, known) or f"; known: {', '.join(map(repr, known)) or 'none'}"

@@ -12,11 +12,12 @@ from harness.benchmarks.prompts import load_prompt, read_prompt_file
 from harness.cache.key import endpoint_identity
 from harness.canonical import JSON, canonical_json, sha256_hex
 from harness.config import Config
-from harness.errors import ConfigError, UnknownNameError
+from harness.errors import ConfigError, UnknownNameError, UnsupportedInputError
 from harness.manifest import BlobRef, ConditionWanted, Manifest, ModelWanted, ReformatWanted
-from harness.messages import Schema
+from harness.messages import Message, Request, Schema, TextPart
 from harness.nearest import nearest
 from harness.plans import ConditionPlan, ModelPlan
+from harness.providers.base import get_adapter
 from harness.reformatter import FEEDBACK_PROMPT, QUOTING_PROMPT
 from harness.run_options import RunOptions
 from harness.settings import Model
@@ -24,6 +25,28 @@ from harness.snapshot import encode_cases
 
 SIMULATED_REFORMATTER = "sim/reformatter"
 NO_REFORMATTER = "none"
+COMMON_PARAMS = frozenset(
+    {
+        "temperature",
+        "top_p",
+        "top_k",
+        "min_p",
+        "max_tokens",
+        "max_completion_tokens",
+        "seed",
+        "stop",
+        "presence_penalty",
+        "frequency_penalty",
+        "repetition_penalty",
+        "reasoning_effort",
+        "thinking_budget",
+        "thinking_level",
+        "logprobs",
+        "top_logprobs",
+        "verbosity",
+    }
+)
+"""Parameters with names that are often meant; a name that nearly is one of them is pointed out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +140,7 @@ def _condition(name: str, options: RunOptions, benchmark: Benchmark) -> Conditio
         max_attempts=options.attempts,
         reask=options.reask,
         reformat=True,
+        prompt=prompt,
     )
     reformat_prompt = None if schema is None else benchmark.reformat_prompt(name)
     return ConditionPlan(name, prompt, schema, policy, reformat_prompt, reformat_schema)
@@ -131,7 +155,7 @@ def _cases(options: RunOptions, config: Config, benchmark: Benchmark) -> CaseSet
         name: {case_id: answer for case_id, answer in answers.items() if case_id in ids}
         for name, answers in loaded.raters.items()
     }
-    return CaseSet(chosen, raters, loaded.synthetic, loaded.source)
+    return CaseSet(chosen, raters, loaded.synthetic)
 
 
 def _chosen(cases: Sequence[Case], options: RunOptions) -> tuple[Case, ...]:
@@ -156,6 +180,7 @@ def _models(options: RunOptions, config: Config, benchmark: Benchmark) -> dict[s
             raise ConfigError(f"model {name!r} is retired: {model.retired}")
         _check_structured(model, options)
         params, dropped = _params(model, options, config, benchmark)
+        _check_params(model, params)
         reformatter = _reformatter(model, options, config, benchmark)
         plans[name] = ModelPlan(model, params, dropped, reformatter)
     return plans
@@ -168,6 +193,15 @@ def _check_structured(model: Model, options: RunOptions) -> None:
             f"model {model.name!r} is not known to take --structured {options.structured}; known: {known}; "
             f"choose one of them, or add it to `structured` of [models.{model.name!r}] in harness.toml"
         )
+
+
+def _check_params(model: Model, params: Mapping[str, JSON]) -> None:
+    """Raise ConfigError for a parameter that the wire format keeps for itself, before anything is asked."""
+    question = (Message("user", (TextPart("?"),)),)
+    try:
+        get_adapter(model.provider.adapter).build(Request(question, params=params), model)
+    except UnsupportedInputError as error:
+        raise ConfigError(str(error)) from error
 
 
 def _params(
@@ -251,6 +285,10 @@ def _notes(
         notes.append("simulated models answer by rules; their scores say nothing about any real model")
     if any(not plan.model.simulated for plan in models.values()):
         notes.append("rate limits are counted per process: a second run at the same time has its own")
+    for name in options.params:
+        hint = "" if name in COMMON_PARAMS else nearest(name, COMMON_PARAMS)
+        if hint:
+            notes.append(f"--param {name} is sent as it is written, and a server may ignore it{hint}")
     broken = [case for case in cases.cases if case.problem is not None]
     if broken:
         notes.append(f"{len(broken)} cases cannot be asked and end as case_error; first: {broken[0].problem}")

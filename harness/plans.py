@@ -48,10 +48,10 @@ class Unit:
     after: int = 0
 
 
-def first_request(benchmark: Benchmark, unit: Unit, structured: Structured) -> Request:
-    """Return what a unit asks first. Raises MediaError or UnsupportedInputError; may read the images."""
+def first_request(benchmark: Benchmark, unit: Unit, structured: Structured, attempt: int = 1) -> Request:
+    """Return what a unit asks without feedback; may read images. Raises MediaError, UnsupportedInputError."""
     messages = benchmark.render(unit.case, unit.condition.name, unit.condition.prompt)
-    return unit_request(unit, with_recipes(messages, unit.model.model), structured, attempt=1)
+    return unit_request(unit, with_recipes(messages, unit.model.model), structured, attempt)
 
 
 def unit_request(unit: Unit, messages: tuple[Message, ...], structured: Structured, attempt: int) -> Request:

@@ -9,13 +9,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from harness import __version__
+from harness import __version__, exit_codes
 from harness.budget import Budget, MaxCost
 from harness.cache.rows import Run, UnitId, UnitState
 from harness.cache.store import Store
 from harness.canonical import JSON
-from harness.errors import MissingKeyError
+from harness.errors import ConfigError, MissingKeyError, UnknownNameError
 from harness.media import Media
+from harness.nearest import nearest
 from harness.outcomes import ASKED_AGAIN_ON_RESUME, SHOWN_AS_FAILED, UnitOutcome
 from harness.planning import Plan
 from harness.pools.pool import Pool, PoolLimits, pool_name
@@ -26,11 +27,9 @@ from harness.settings import Model
 if TYPE_CHECKING:
     from harness.client import Client
 
-EXIT_FAILED = 1
-EXIT_INCOMPLETE = 3
-EXIT_BUDGET = 4
-EXIT_INTERRUPTED = 130
 INTERRUPTED = "interrupted"
+_UNFINISHED = frozenset({None, UnitOutcome.PROVIDER_ERROR, UnitOutcome.NOT_ATTEMPTED, UnitOutcome.GAP})
+"""How a unit of an `--again` list stands whose turn is not over: the list goes on before another is made."""
 GRACE_S = 60.0
 """How long requests in flight may take to end after the first Ctrl-C; then they are cut off."""
 
@@ -43,6 +42,11 @@ class Opening:
     states: Mapping[UnitId, UnitState]
     work: Work
     open_by_model: Mapping[str, int]
+
+    @property
+    def is_done(self) -> bool:
+        """True for a run that is stored and has nothing left to ask."""
+        return self.run.id != 0 and not self.n_open
 
     @property
     def n_open(self) -> int:
@@ -89,8 +93,11 @@ async def look_at(
             await store.mark_again(run.id, wanted)
             states = await store.unit_states(run.id)
         else:
-            again = set(wanted)
-            states = {unit: _reopened(state, unit in again) for unit, state in states.items()}
+            again, last = set(wanted), await store.last_exchange_id()
+            states = {
+                unit: UnitState(unit, None, last) if unit in again else state
+                for unit, state in states.items()
+            }
     shown = run or Run(0, "(new)", plan.manifest.digest(), plan.benchmark.name, {}, 0)
     work = Work(
         run_id=shown.id,
@@ -106,13 +113,9 @@ async def look_at(
 
 def _again(states: Mapping[UnitId, UnitState], options: SessionOptions) -> list[UnitId]:
     """Return the units that `--again` asks once more; none while an earlier list is unfinished."""
-    if any(state.outcome is None and state.again_after for state in states.values()):
+    if any(state.again_after and state.outcome in _UNFINISHED for state in states.values()):
         return []
     return [unit for unit, state in states.items() if state.outcome in options.again]
-
-
-def _reopened(state: UnitState, again: bool) -> UnitState:
-    return UnitState(state.unit, None, state.again_after) if again else state
 
 
 def needed_keys(plan: Plan, opening: Opening, environment: Mapping[str, str]) -> dict[str, str]:
@@ -139,11 +142,20 @@ def _need(
         raise MissingKeyError(
             f"{role} {model.name!r} needs an API key in {variable}, which is not set; {ways}"
         )
+    if not (value.isascii() and value.isprintable()):
+        raise ConfigError(
+            f"the API key in {variable} holds a line end or a character beyond ASCII, which no header may "
+            "carry; set it again"
+        )
     keys[variable] = value
 
 
 def check_budget(plan: Plan, opening: Opening, options: SessionOptions) -> None:
     """Raise ConfigError where `--max-cost` limits a model whose requests have no price to reserve."""
+    known = plan.all_models()
+    for name in options.max_cost:
+        if name is not None and name not in known:
+            raise UnknownNameError(f"--max-cost: no model {name!r} in this run{nearest(name, known)}")
     budget = _budget(options)
     for name, model_plan in plan.models.items():
         if opening.open_by_model[name]:
@@ -251,15 +263,15 @@ def exit_code(
 ) -> int:
     """Return what `run` ends with, by the outcomes of all units that the run wants."""
     if interrupted:
-        return EXIT_INTERRUPTED
+        return exit_codes.INTERRUPTED
     if budget_reached:
-        return EXIT_BUDGET
+        return exit_codes.BUDGET
     for model in work.models:
         outcomes = final_outcomes(work, states, model)
         if any(outcomes[outcome] for outcome in SHOWN_AS_FAILED):
-            return EXIT_INCOMPLETE
+            return exit_codes.INCOMPLETE
         if outcomes[UnitOutcome.NOT_APPLICABLE] == outcomes.total():
-            return EXIT_INCOMPLETE
+            return exit_codes.INCOMPLETE
     return 0
 
 

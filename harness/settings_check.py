@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ValidationError
 
 from harness.errors import ConfigError
-from harness.nearest import nearest
+from harness.nearest import nearest, nearest_or_known
 from harness.outcomes import ExchangeOutcome
 from harness.settings import ErrorRule, Model, Provider, Settings
 from harness.toml_file import Table
@@ -32,7 +32,7 @@ def check_keys(table: Mapping[str, object], known: Collection[str], where: str) 
     """Raise ConfigError on the first key that is not known, with the nearest that is."""
     for key in table:
         if key not in known:
-            hint = nearest(key, known) or f"; known: {', '.join(sorted(known))}"
+            hint = nearest_or_known(key, sorted(known))
             raise ConfigError(f"{where}: unknown key {key!r}{hint}")
 
 
@@ -158,7 +158,7 @@ def _check_errors(errors: Mapping[str, tuple[ErrorRule, ...]], where: str) -> No
     known = [outcome.value for outcome in ExchangeOutcome]
     for name, rules in errors.items():
         if name not in known:
-            hint = nearest(name, known) or f"; known: {', '.join(known)}"
+            hint = nearest_or_known(name, known)
             raise ConfigError(f"{where} errors: unknown outcome {name!r}{hint}")
         for rule in rules:
             if rule.status is None and rule.code is None and rule.message is None:

@@ -28,7 +28,6 @@ def decode_cases(data: bytes) -> CaseSet:
         cases=tuple(_read_case(json.loads(line)) for line in lines),
         raters=head["raters"],
         synthetic=head["synthetic"],
-        source="snapshot",
     )
 
 

@@ -25,7 +25,7 @@ def read_toml(path: Path) -> Table:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise ConfigError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
+        raise ConfigError(f"cannot read {str(path)!r}: {error.strerror or error}; check the path") from error
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from harness.attempts import Asked, Feedback, UnitError, UnitResult, run_attempts
 from harness.benchmarks.base import Benchmark
 from harness.client import Ask, Client
-from harness.errors import MediaError, MediaLimitError, StoreError, UnsupportedInputError
+from harness.errors import MediaError, MediaLimitError, MediaReadError, StoreError, UnsupportedInputError
 from harness.messages import ImagePart, Message, Request, Structured
 from harness.outcomes import UnitOutcome
 from harness.plans import Unit, unit_request, with_recipes
@@ -26,6 +27,8 @@ class UnitRunner:
         self._benchmark = benchmark
         self._client = client
         self._structured = structured
+        self.elsewhere: Counter[str] = Counter()
+        """Model -> units that wait for its reformatter: they use nothing of the model's own pool."""
 
     async def run(self, unit: Unit) -> UnitResult:
         """Return how a unit ended. Raises StoreError; any other trouble is the unit's own."""
@@ -33,13 +36,15 @@ class UnitRunner:
             return _failed(UnitOutcome.CASE_ERROR, "case", unit.case.problem)
         try:
             messages = await self._messages(unit)
-            asker = _LiveAsker(self._client, unit, messages, self._structured)
+            asker = _LiveAsker(self._client, unit, messages, self._structured, self.elsewhere)
             policy = unit.condition.policy
             if unit.model.reformatter is None:
                 policy = replace(policy, reformat=False)
             return await run_attempts(asker, policy)
         except MediaLimitError as error:
             return _failed(UnitOutcome.NOT_APPLICABLE, "media_limit", str(error))
+        except MediaReadError as error:
+            return _failed(UnitOutcome.PROVIDER_ERROR, "local", str(error))
         except MediaError as error:
             return _failed(UnitOutcome.CASE_ERROR, "media", str(error))
         except UnsupportedInputError as error:
@@ -69,6 +74,7 @@ class _LiveAsker:
     unit: Unit
     messages: tuple[Message, ...]
     structured: Structured
+    elsewhere: Counter[str]
 
     async def answer(self, attempt: int, feedback: Feedback | None) -> Asked:
         messages = self.messages if feedback is None else feedback_messages(self.messages, feedback)
@@ -85,7 +91,11 @@ class _LiveAsker:
             purpose="reformat",
             repeat=self.unit.id.repeat,
         )
-        return await self._ask(request, reformatter)
+        self.elsewhere[self.unit.id.model] += 1
+        try:
+            return await self._ask(request, reformatter)
+        finally:
+            self.elsewhere[self.unit.id.model] -= 1
 
     async def _ask(self, request: Request, model: Model) -> Asked:
         unit = self.unit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -13,6 +14,7 @@ LOOK_AHEAD = 2
 """Units at work for each slot: while some are read and stored, others are ready to be sent."""
 SMALLEST = 64
 """Units at work at least, so that stored answers are looked up many at a time."""
+LOOK_EVERY_S = 0.1
 ASLEEP = 4
 """How many times its size a window grows while units sleep before a retry."""
 
@@ -20,12 +22,14 @@ ASLEEP = 4
 class Window:
     """Starts units as tasks of one group, and waits when enough are at work.
 
-    Units that sleep before a retry do not count, up to a bound on them too. The first exception of
-    a unit cancels the others and is raised at the end, as in every `asyncio.TaskGroup`.
+    Units that sleep before a retry, or wait for another pool (`elsewhere`), do not count, up to a bound on
+    them too. The first exception of a unit cancels the others and is raised at the end, as in every
+    `asyncio.TaskGroup`.
     """
 
-    def __init__(self, status: Callable[[], PoolStatus]) -> None:
+    def __init__(self, status: Callable[[], PoolStatus], elsewhere: Callable[[], int] = lambda: 0) -> None:
         self._status = status
+        self._elsewhere = elsewhere
         self._active = 0
         self._done = asyncio.Event()
         self._group = asyncio.TaskGroup()
@@ -35,7 +39,9 @@ class Window:
         try:
             while not self._has_room():
                 self._done.clear()
-                await self._done.wait()
+                # A unit that falls asleep makes room as well, and tells nobody.
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._done.wait(), LOOK_EVERY_S)
         except BaseException:
             unit.close()
             raise
@@ -54,7 +60,7 @@ class Window:
     def _has_room(self) -> bool:
         status = self._status()
         size = max(SMALLEST, LOOK_AHEAD * status.limit)
-        asleep = min(status.backing_off, ASLEEP * size)
+        asleep = min(status.backing_off + self._elsewhere(), ASLEEP * size)
         return self._active - asleep < size
 
     def _ended(self, task: asyncio.Task[None]) -> None:

@@ -45,8 +45,8 @@ Kept for assertions: `arrivals`, `max_in_flight`, `in_flight`, `connections` (ac
 `log=PATH` one JSON line an arrival. `server.hold()` keeps every answer back until `server.release()`;
 `server.refuse()` stops listening and drops what is open, `server.accept()` listens again on the same port;
 `wait_for(count)` blocks until so many requests have arrived (from a test's event loop:
-`await asyncio.to_thread(server.wait_for, 3)`). `closed_url()` is an address at which nobody listens. An error
-in a script is raised by `stop`.
+`await asyncio.to_thread(server.wait_for, 3)`), `wait_until_closed()` until no connection is open.
+`closed_url()` is an address at which nobody listens. An error in a script is raised by `stop`.
 """
 
 from __future__ import annotations
@@ -147,6 +147,14 @@ class ScriptedServer:
         with self._arrived:
             if not self._arrived.wait_for(lambda: len(self.arrivals) >= count, timeout_s):
                 raise TimeoutError(f"{len(self.arrivals)} of {count} requests arrived in {timeout_s} s")
+
+    def wait_until_closed(self, timeout_s: float = 10.0) -> None:
+        """Block until no connection is open. Raises TimeoutError."""
+        end = time.monotonic() + timeout_s
+        while self._tasks:
+            if time.monotonic() > end:
+                raise TimeoutError(f"{len(self._tasks)} connections are open after {timeout_s} s")
+            time.sleep(0.001)
 
     def __enter__(self) -> Self:
         return self.start()

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -157,6 +158,17 @@ def wait_until(true: Callable[[], bool], timeout: float = 30) -> None:
         time.sleep(0.005)
 
 
+def wait_said(process: subprocess.Popen[str], words: str, timeout: float = 30) -> None:
+    """Wait until a process has said some words on stderr. Fails after `timeout` seconds, or when it ends."""
+    assert process.stderr is not None
+    end, said = time.monotonic() + timeout, b""
+    while words.encode() not in said:
+        ready, _, _ = select.select([process.stderr], [], [], max(end - time.monotonic(), 0))
+        piece = os.read(process.stderr.fileno(), 1 << 16) if ready else b""
+        assert piece, f"it never said {words!r} but:\n{said.decode()}"
+        said += piece
+
+
 def run_args(
     folder: Path, *more: str | Path, models: str = "m", reformatter: str = "none"
 ) -> list[str | Path]:
@@ -179,9 +191,9 @@ def run_args(
     ]
 
 
-def records(folder: Path, run: str = "latest") -> list[dict[str, Any]]:
-    """Return the exported records of a run."""
-    done = harness("export", run, "--store", folder / "store.sqlite3")
+def records(folder: Path, run: str = "latest", *, raw: bool = False) -> list[dict[str, Any]]:
+    """Return the exported records of a run, with `raw` headers and bodies too."""
+    done = harness("export", run, "--store", folder / "store.sqlite3", *(["--raw"] if raw else []))
     assert done.code == 0, done.err
     return [json.loads(line) for line in done.out.splitlines()]
 

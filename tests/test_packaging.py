@@ -240,3 +240,14 @@ def test_the_programs_version_is_the_installed_one() -> None:
         assert version("mllm-harness") == __version__
     except PackageNotFoundError:
         pytest.skip("run from a checkout that is not installed")
+
+
+def test_the_map_of_the_code_names_every_module_and_package(checkout: Path) -> None:
+    text = (checkout / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    start = text.index("## Where things are")
+    found = set(re.findall(r"`([\w./]+)`", text[start : text.index("\n## ", start)]))
+    inside = (checkout / "harness").iterdir()
+    there = {f"{one.name}/" if one.is_dir() else one.name for one in inside if one.name[:2] != "__"}
+    assert sorted(there - found - {"py.typed"}) == []
+    modules = {path.name for path in (checkout / "harness").rglob("*.py")}
+    assert sorted(name for name in found if name.endswith(".py") and name not in modules) == []

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from harness.canonical import JSON
-from harness.errors import UnknownNameError
+from harness.errors import ConfigError, UnknownNameError
 from harness.media import Media
 from harness.messages import Message, Schema
 from harness.outcomes import UnitOutcome
@@ -44,7 +44,6 @@ class CaseSet:
     cases: tuple[Case, ...]
     raters: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict)
     synthetic: bool = False
-    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +80,15 @@ class MetricValue:
 
 
 @dataclass(frozen=True, slots=True)
+class MetricColumn:
+    """One metric of the printed table: its path in the scores, its two head lines, and its decimals."""
+
+    path: str
+    head: tuple[str, str]
+    decimals: int = 3
+
+
+@dataclass(frozen=True, slots=True)
 class Scored:
     """One unit as scorers see it; `prediction` None when the unit is unusable."""
 
@@ -107,6 +115,14 @@ class Benchmark(Protocol):
     """Name and version of the scoring code, e.g. "triage-1"."""
     conventions: Mapping[str, tuple[str, ...]]
     """Named options of the scores, each with its values, the default first."""
+    main_metric: str
+    """Path of the metric that ranks."""
+    table_columns: tuple[MetricColumn, ...]
+    """What the printed table shows, the main metric first; a narrow terminal drops the last ones."""
+    table_legend: str
+    """What the heads of the columns mean, for the notes under the table."""
+    baseline_notes: Mapping[str, str]
+    """Baseline name -> what it is, for the same notes."""
 
     def sample_dir(self) -> Path:
         """Return the folder of the bundled synthetic sample."""
@@ -157,7 +173,17 @@ class Benchmark(Protocol):
         ...
 
     def metrics(self, units: Sequence[Scored], conventions: Mapping[str, str]) -> Mapping[str, MetricValue]:
-        """Return every metric path of one row; `prediction` None counts as the worst value."""
+        """Return every metric path of one row; `prediction` None counts as the worst value.
+
+        `conventions` has all of the benchmark's (see `chosen_conventions`), here and below.
+        """
+        ...
+
+    def score_unit(self, unit: Scored, conventions: Mapping[str, str]) -> Mapping[str, float | None]:
+        """Return what one unit scores by itself, by metric path; None where there is no value.
+
+        Averaged over a row's units they are the row's values of these paths.
+        """
         ...
 
     def baselines(
@@ -165,6 +191,19 @@ class Benchmark(Protocol):
     ) -> Mapping[str, Mapping[str, MetricValue]]:
         """Return baseline name -> metrics, over the cases given."""
         ...
+
+
+def chosen_conventions(benchmark: Benchmark, wanted: Mapping[str, str]) -> dict[str, str]:
+    """Return every convention with the value that is wanted, else its default. Raises ConfigError."""
+    for name, value in wanted.items():
+        known = benchmark.conventions.get(name)
+        if known is None:
+            raise ConfigError(
+                f"unknown convention {name!r} of {benchmark.name}; known: {', '.join(benchmark.conventions)}"
+            )
+        if value not in known:
+            raise ConfigError(f"convention {name!r} cannot be {value!r}; known: {', '.join(known)}")
+    return {name: wanted.get(name, values[0]) for name, values in benchmark.conventions.items()}
 
 
 BENCHMARKS = {"triage": "harness.benchmarks.triage"}

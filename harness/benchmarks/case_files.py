@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 from typing import Final, NoReturn
 
 from harness.canonical import JSON
 from harness.errors import CaseFileError, ConfigError
+from harness.nearest import nearest_or_known
 
 CASES_FILE: Final = "cases.jsonl"
 DATASET_FILE: Final = "dataset.json"
 """Optional facts about a folder: {"synthetic": true|false, "note": "..."}."""
 
+_MEND_MARK: Final = 'write {"synthetic": true} where the cases are made up, else delete the file'
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -122,12 +123,6 @@ def path_fault(name: str, value: JSON) -> str | None:
     return None
 
 
-def nearest(name: str, known: Collection[str]) -> str:
-    """Return the end of a message on an unknown name: the nearest known one, else all of them."""
-    close = get_close_matches(name, list(known), n=1)
-    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(map(repr, known))}"
-
-
 def is_synthetic(folder: Path) -> bool:
     """Tell whether a folder says that its cases are made up. Raises CaseFileError on a bad marker file."""
     path = folder / DATASET_FILE
@@ -136,32 +131,34 @@ def is_synthetic(folder: Path) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise CaseFileError(f"cannot read {str(path)!r}: {error.strerror}") from error
+        raise CaseFileError(f"cannot read {str(path)!r}: {error.strerror}; check its permissions") from error
     try:
         facts = json.loads(data.decode("utf-8"))
     except ValueError as error:
-        raise CaseFileError(f"{DATASET_FILE} is no JSON: {error}") from error
+        raise CaseFileError(f"{DATASET_FILE} is no JSON: {error}; {_MEND_MARK}") from error
     if not isinstance(facts, dict) or not isinstance(facts.get("synthetic"), bool):
-        raise CaseFileError(f'{DATASET_FILE} must be an object with "synthetic": true or false')
+        raise CaseFileError(f'{DATASET_FILE} must be an object with "synthetic" true or false; {_MEND_MARK}')
     for name in facts:
         if name not in ("synthetic", "note"):
             raise CaseFileError(
-                f"{DATASET_FILE}: unknown field {name!r}; {nearest(name, ('synthetic', 'note'))}"
+                f"{DATASET_FILE}: unknown field {name!r}{nearest_or_known(name, ('synthetic', 'note'))}"
             )
     return bool(facts["synthetic"])
 
 
 def copy_folder(source: Path, out: Path) -> None:
     """Copy a folder of case files. Raises ConfigError where `out` exists and is not an empty folder."""
-    if out.is_file() or (out.is_dir() and any(out.iterdir())):
-        raise ConfigError(f"{str(out)!r} is not empty; give --out a new folder")
+    if out.exists() and not out.is_dir():
+        raise ConfigError(f"{str(out)!r} is no folder; name a new or an empty one")
+    if out.is_dir() and any(out.iterdir()):
+        raise ConfigError(f"the folder {str(out)!r} is not empty; name a new or an empty one")
     try:
         shutil.copytree(
             source, out, dirs_exist_ok=True, copy_function=shutil.copyfile,
             ignore=shutil.ignore_patterns("__pycache__", "*.py"),
         )
     except (shutil.Error, OSError) as error:
-        raise ConfigError(f"cannot write the sample to {str(out)!r}: {error}") from error
+        raise ConfigError(f"cannot write the sample to {str(out)!r}: {error}; change --out") from error
 
 
 def _objects(name: str, data: bytes) -> Iterator[Line | str]:
@@ -201,7 +198,7 @@ def _no_constant(name: str) -> NoReturn:
 def _field_faults(value: Mapping[str, JSON], fields: Fields) -> Iterator[str]:
     for name in value:
         if name not in fields.known:
-            yield f"unknown field {name!r}; {nearest(name, fields.known)}"
+            yield f"unknown field {name!r}{nearest_or_known(name, fields.known)}"
     for name in fields.required:
         if name not in value:
             yield f"field {name!r} is missing"

@@ -33,25 +33,26 @@ def load_schema(schema_id: str) -> Schema:
     return Schema(schema_id, sha256_hex(data), json.loads(data))
 
 
-def read_prompt_file(path: Path, known: Collection[str] | None = None) -> Prompt:
+def read_prompt_file(path: Path) -> Prompt:
     """Return the user's own prompt; its id is the file's name, its digest that of the text used.
 
     A byte order mark is dropped and line ends become LF. Raises ConfigError where the file cannot be
-    read, is blank, or (with `known`) has a placeholder that is not known.
+    read or is blank.
     """
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
-        raise ConfigError(f"cannot read the prompt file {str(path)!r}: {error.strerror}") from error
+        raise ConfigError(
+            f"cannot read the prompt file {str(path)!r}: {error.strerror}; check --prompt"
+        ) from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"the prompt file {str(path)!r} is not UTF-8 at byte {error.start + 1}") from error
+        raise ConfigError(
+            f"the prompt file {str(path)!r} is not UTF-8 at byte {error.start + 1}; save it as UTF-8"
+        ) from error
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
-        raise ConfigError(f"the prompt file {str(path)!r} is blank")
-    prompt = Prompt(path.name, sha256_hex(text.encode("utf-8")), text)
-    if known is not None:
-        check_placeholders(prompt, known)
-    return prompt
+        raise ConfigError(f"the prompt file {str(path)!r} is blank; write the question into it")
+    return Prompt(path.name, sha256_hex(text.encode("utf-8")), text)
 
 
 def placeholders(prompt: Prompt) -> frozenset[str]:

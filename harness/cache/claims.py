@@ -22,6 +22,8 @@ from harness.errors import StoreError
 logger = logging.getLogger(__name__)
 
 LEASE_S: Final = 60
+ALIVE_GRACE_S: Final = 1_800
+"""How long after its lease a process on this machine that is alive keeps a claim, in seconds."""
 RENEW_EVERY_S: Final = 20
 
 
@@ -140,7 +142,15 @@ _RELEASE = delete(CLAIM).where(CLAIM.c.key == bindparam("held_key"), CLAIM.c.tok
 
 
 def _is_free(row: AnyRow, now: int) -> bool:
-    return row.expires_at_us <= now or _owner(row).is_dead()
+    """Tell whether a claim may be taken: its owner is dead, or its lease is over.
+
+    A lease that seems over may be a clock that was set: an owner that certainly lives keeps it for a while.
+    """
+    owner = _owner(row)
+    if owner.is_dead():
+        return True
+    grace_us = ALIVE_GRACE_S * 1_000_000 if owner.is_alive() else 0
+    return bool(row.expires_at_us + grace_us <= now)
 
 
 def _owner(row: AnyRow) -> Owner:

@@ -33,6 +33,10 @@ class Transaction:
     dialect: StoreDialect
 
 
+class StoreGoneError(StoreError):
+    """The store's file was deleted, moved or replaced while it was in use: nothing more may be written."""
+
+
 class Database:
     """One open store. `place` is how it is shown in messages."""
 
@@ -48,6 +52,7 @@ class Database:
         self.place = place
         self.access = access
         self._sleep = sleep
+        self._identity = dialect.identity()
         self._reader = dialect.reader(access)
         self._writer = dialect.writer() if access == "rw" else None
 
@@ -70,8 +75,17 @@ class Database:
         try:
             yield Transaction(connection, self.dialect)
             await connection.commit()
+            self._check_place()
         finally:
             await asyncio.shield(connection.close())
+
+    def _check_place(self) -> None:
+        """Raise StoreGoneError where what was just committed lies in a file that nobody will find."""
+        if self.dialect.identity() != self._identity:
+            raise StoreGoneError(
+                f"the store {self.place!r} was deleted, moved or replaced while it was in use; put it back "
+                "(with the files beside it that begin with its name), then run the same command again"
+            )
 
     def writable(self) -> AsyncEngine:
         """Return the writing engine. Raises StoreError where the store is open for reading only."""

@@ -42,6 +42,10 @@ class Fault(Enum):
 class StoreDialect(Protocol):
     """What the store asks of a database."""
 
+    def identity(self) -> object:
+        """Return what tells this store from any other that may come to its place; None: it is gone."""
+        ...
+
     def reader(self, access: Access) -> AsyncEngine:
         """Return the engine for reading: every statement sees the last commit and waits for no writer."""
         ...
@@ -77,6 +81,14 @@ class SqliteDialect:
     def __init__(self, path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self._path = path
         self._busy_timeout_s = busy_timeout_s
+
+    def identity(self) -> object:
+        """Return what tells the store's file from any other that may come to its place; None: it is gone."""
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def reader(self, access: Access) -> AsyncEngine:
         """Return an engine whose connections cannot write."""

@@ -17,37 +17,12 @@ KEY_VERSION: Final = 1
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
-def request_key(
-    *,
-    adapter: str,
-    wire_revision: int,
-    endpoint: str,
-    model: str,
-    wire: WireRequest,
-    attempt: int,
-    repeat: int,
-    provider_headers: Mapping[str, str] | None = None,
-    recipe_versions: Mapping[str, int] = RECIPE_VERSIONS,
-) -> str:
-    """Return the key of a request: 64 hexadecimal digits.
+def key_of_twin(twin: str, *, endpoint: str, wire_revision: int) -> str:
+    """Return the key of the request of a twin at one endpoint: 64 hexadecimal digits.
 
-    Everything that changes the answer enters it: its twin (see `request_twin`), the endpoint and the wire
+    Everything that changes the answer enters it: the twin (see `request_twin`), the endpoint and the wire
     revision.
     """
-    twin = request_twin(
-        adapter=adapter,
-        model=model,
-        wire=wire,
-        attempt=attempt,
-        repeat=repeat,
-        provider_headers=provider_headers,
-        recipe_versions=recipe_versions,
-    )
-    return key_of_twin(twin, endpoint=endpoint, wire_revision=wire_revision)
-
-
-def key_of_twin(twin: str, *, endpoint: str, wire_revision: int) -> str:
-    """Return the key of the request of a twin at one endpoint."""
     document = {
         "key_version": KEY_VERSION,
         "twin": twin,

@@ -48,6 +48,12 @@ class Owner:
             return True
         return bool(self.started and started and started != self.started)
 
+    def is_alive(self) -> bool:
+        """Return True only if it is certain: same machine and boot, and the same process runs."""
+        here = this_process()
+        started = _start_time(self.pid)
+        return (self.host, self.boot) == (here.host, here.boot) and bool(started) and started == self.started
+
 
 def this_process() -> Owner:
     """Return the owner that this process is."""

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
-from harness.cache.database import Database, Transaction
+from harness.cache.database import Database, StoreGoneError, Transaction
 from harness.cache.dialects import Fault
 from harness.errors import HarnessError, StoreError
 
@@ -153,6 +153,8 @@ class Writer:
         return None
 
     def _fails_everything(self, error: Exception) -> bool:
+        if isinstance(error, StoreGoneError):
+            return True
         return not isinstance(error, HarnessError) and self._database.fault(error) is not Fault.REFUSED
 
     def _as_harness_error(self, error: Exception) -> HarnessError:

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Protocol, cast
 
 import click
 
 from harness.benchmarks.base import BENCHMARKS, CaseSet, get_benchmark
 from harness.cli.options import config_option, json_option, print_json, say
 from harness.config import load_config
-from harness.errors import ConfigError
-
-
-class _CaseFiles(Protocol):
-    def check(self, folder: Path) -> list[str]: ...
-
-    def write_sample(self, out: Path) -> None: ...
+from harness.exit_codes import OK, USAGE
 
 
 @click.group("data", epilog="Example: harness data check --benchmark triage --data data/triage")
@@ -39,20 +32,20 @@ def check(benchmark: str, data: Path | None, as_json: bool, config_path: Path | 
     """Read every case file and image, and list everything that is wrong; exit 2 if anything is."""
     known = get_benchmark(benchmark)
     folder = data or load_config(config_path).benchmark(benchmark).data or known.sample_dir()
-    problems = _folder_problems(folder) or cast(_CaseFiles, known).check(folder)
+    problems = _folder_problems(folder) or known.check(folder)
     counts = {} if problems else _counts(known.load(folder))
     if as_json:
         print_json({"benchmark": benchmark, "data": str(folder), "problems": problems, "counts": counts})
-        return 2 if problems else 0
+        return USAGE if problems else OK
     say(f"data: {folder}")
     for problem in problems:
         click.echo(problem)
     if problems:
         say(f"error: problems in {str(folder)!r}: {len(problems)}; mend them and check again")
-        return 2
+        return USAGE
     for name, count in counts.items():
         click.echo(f"{count:>7}  {name}")
-    return 0
+    return OK
 
 
 @command.command("sample", epilog="Example: harness data sample --benchmark triage --out data/triage")
@@ -62,12 +55,7 @@ def check(benchmark: str, data: Path | None, as_json: bool, config_path: Path | 
 )
 def sample(benchmark: str, out: Path) -> None:
     """Write the bundled synthetic sample, as a pattern for your own case files."""
-    known = get_benchmark(benchmark)
-    if out.exists() and not out.is_dir():
-        raise ConfigError(f"{str(out)!r} is no folder; name a new or an empty one")
-    if out.is_dir() and any(out.iterdir()):
-        raise ConfigError(f"the folder {str(out)!r} is not empty; name a new or an empty one")
-    cast(_CaseFiles, known).write_sample(out)
+    get_benchmark(benchmark).write_sample(out)
     click.echo(out)
 
 

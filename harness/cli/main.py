@@ -13,6 +13,7 @@ import click
 
 from harness import __version__
 from harness.errors import HarnessError
+from harness.exit_codes import BROKEN_PIPE, FAILED, INTERRUPTED, OK
 from harness.nearest import nearest
 
 COMMANDS = {
@@ -31,9 +32,6 @@ COMMANDS = {
 COMPLETION_VARIABLE = "_HARNESS_COMPLETE"
 SECRET_VARIABLES: set[str] = set()
 """Variables that hold a key beside those named *_API_KEY; never shown, not even in a traceback."""
-
-INTERRUPTED = 130
-BROKEN_PIPE = 141
 
 
 class HarnessGroup(click.Group):
@@ -85,7 +83,7 @@ class HarnessGroup(click.Group):
             sys.stdout.flush()
         except (Exception, KeyboardInterrupt, BaseExceptionGroup) as error:  # noqa: BLE001 - told and counted
             sys.exit(end(error))
-        sys.exit(result if isinstance(result, int) and not isinstance(result, bool) else 0)
+        sys.exit(result if isinstance(result, int) and not isinstance(result, bool) else OK)
 
 
 def end(error: BaseException) -> int:
@@ -135,7 +133,7 @@ def _unforeseen(error: BaseException) -> int:
         told = _one_line(str(error))
         what = f"{type(error).__name__}: {told[:300]}" if told else type(error).__name__
         _tell(f"error: the program failed ({what}); what was stored is safe; HARNESS_DEBUG=1 shows where")
-    return 1
+    return FAILED
 
 
 def _end_of_pipe() -> int:

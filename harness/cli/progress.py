@@ -15,13 +15,16 @@ from tqdm import tqdm
 from harness.budget import Budget
 from harness.cache.rows import UnitId
 from harness.cli.options import say
-from harness.outcomes import USABLE, UnitOutcome
+from harness.cli.tables import cut
+from harness.outcomes import USABLE, ExchangeOutcome, UnitOutcome
 from harness.pools.pool import Pool, PoolStatus
 
 MAX_BARS = 8
 """Most models that have a bar of their own."""
 PIPE_EVERY_S = 15.0
 """Seconds between two lines in a pipe."""
+CAUSE_WIDTH = 200
+"""Most characters of a cause that are shown."""
 POLL_S = 0.5
 """Seconds between two looks at the pools."""
 
@@ -37,6 +40,7 @@ class Progress:
         self._bars: dict[str | None, tqdm[Any]] = {}
         self._began = self._said = time.monotonic()
         self._told: set[str] = set()
+        self._caused: set[tuple[str, ExchangeOutcome]] = set()
 
     def __enter__(self) -> Self:
         if self._terminal:
@@ -53,6 +57,9 @@ class Progress:
 
     def unit_done(self, unit: UnitId, outcome: UnitOutcome) -> None:
         """Count a unit that ended."""
+        if outcome is UnitOutcome.NOT_ATTEMPTED:
+            self._failures[unit.model][outcome] += 1
+            return
         self._done[unit.model] += 1
         if outcome not in USABLE:
             self._failures[unit.model][outcome] += 1
@@ -63,6 +70,7 @@ class Progress:
     def refresh(self, pools: Mapping[str, Pool], budget: Budget) -> None:
         """Show what the pools are doing now."""
         statuses = {name: pool.status() for name, pool in pools.items() if self._is_shown(name, pool)}
+        self._tell_causes(statuses)
         self._tell_closed(statuses)
         if self._terminal:
             for name, status in statuses.items():
@@ -102,6 +110,14 @@ class Progress:
                 self._told.add(name)
                 self._write(f"{name}: no more requests in this session: {status.closed}{_until(status)}")
 
+    def _tell_causes(self, statuses: Mapping[str, PoolStatus]) -> None:
+        """Say once what each kind of failure was, in the words of the server or the network."""
+        for name, status in statuses.items():
+            for outcome, message in status.last_messages.items():
+                if (name, outcome) not in self._caused:
+                    self._caused.add((name, outcome))
+                    self._write(f"{name}: {outcome}: {cut(message, CAUSE_WIDTH)}")
+
     def _write(self, text: str) -> None:
         if self._terminal:
             tqdm.write(text, file=sys.stderr)
@@ -124,7 +140,7 @@ class Progress:
 def _until(status: PoolStatus) -> str:
     if status.closed_until_s is None:
         return ""
-    moment = datetime.now(UTC) + timedelta(seconds=status.closed_until_s)
+    moment = datetime.now(UTC) + timedelta(seconds=min(status.closed_until_s, 315_576_000.0))
     return f"; until {moment:%Y-%m-%d %H:%M} UTC"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from harness.cli.options import config_option, json_option, store_option
-from harness.cli.run import read_max_cost, read_outcomes
+from harness.cli.run import read_max_cost, read_outcomes, read_wait
 
 
 @click.command("resume", epilog="Example: harness resume latest --max-wait 3600")
@@ -18,6 +18,7 @@ from harness.cli.run import read_max_cost, read_outcomes
 @click.option(
     "--max-wait",
     type=click.FloatRange(min=0),
+    callback=read_wait,
     default=600.0,
     show_default=True,
     metavar="S",

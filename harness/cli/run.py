@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -27,9 +28,11 @@ def read_params(pairs: tuple[str, ...]) -> dict[str, Any]:
         if not equals or not name.strip():
             raise ConfigError(f"--param {pair!r} is not NAME=VALUE, as in --param temperature=0")
         try:
-            params[name.strip()] = json.loads(text, parse_constant=_no_constant)
+            params[name.strip()] = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
         except ValueError:
             params[name.strip()] = text
+        except RecursionError as error:
+            raise ConfigError(f"--param {name.strip()!r} is nested too deeply") from error
     return params
 
 
@@ -40,6 +43,18 @@ def read_outcomes(text: str | None) -> tuple[UnitOutcome, ...]:
         if name not in known:
             raise ConfigError(f"unknown outcome {name!r} for --again; known: {', '.join(known)}")
     return tuple(known[name] for name in comma_list(text))
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_constant(text)
+
+
+def read_wait(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    """Check `--max-wait`. Raises ConfigError for what is no number of seconds."""
+    if not math.isfinite(value):
+        raise ConfigError(f"--max-wait {value} is no number of seconds, as in --max-wait 3600")
+    return value
 
 
 def _no_constant(text: str) -> Any:
@@ -57,6 +72,8 @@ def read_max_cost(texts: tuple[str, ...]) -> Mapping[str | None, float]:
             limit = -1.0
         if not 0 <= limit < float("inf"):
             raise ConfigError(f"--max-cost {text!r} is no amount in USD, as in --max-cost 20 or o3=5")
+        if equals and not name.strip():
+            raise ConfigError(f"--max-cost {text!r} names no model, as in --max-cost o3=5")
         limits[name if equals else None] = limit
     return limits
 
@@ -107,6 +124,7 @@ def read_max_cost(texts: tuple[str, ...]) -> Mapping[str | None, float]:
 @click.option(
     "--max-wait",
     type=click.FloatRange(min=0),
+    callback=read_wait,
     default=600.0,
     show_default=True,
     metavar="S",

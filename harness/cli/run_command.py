@@ -4,42 +4,45 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import shlex
 import signal
+import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import click
+from tqdm import tqdm
 
+from harness import exit_codes
 from harness.cache.location import display, find_store, sqlite_path
-from harness.cache.rows import Run
+from harness.cache.rows import Run, UnitId, UnitState
 from harness.cache.store import Store
 from harness.canonical import JSON
+from harness.cli.forecast_table import print_forecast
 from harness.cli.main import SECRET_VARIABLES
-from harness.cli.options import print_json, say
+from harness.cli.options import say
 from harness.cli.progress import POLL_S, Progress
 from harness.cli.scored import show_score
-from harness.cli.tables import Column, render_table
 from harness.cli.warnings import warnings_shown
 from harness.config import load_config
-from harness.dry_run import Forecast, forecast
+from harness.dry_run import forecast
 from harness.errors import ConfigError
-from harness.manifest import Manifest, read_manifest
+from harness.manifest import differences, read_manifest
 from harness.media import load
 from harness.offline.score import score_run
+from harness.outcomes import INCOMPLETE, UnitOutcome
 from harness.planning import Plan, make_plan
 from harness.run_options import RunOptions, SessionOptions, read_run_options
 from harness.session import (
-    EXIT_BUDGET,
-    EXIT_FAILED,
-    EXIT_INTERRUPTED,
     Live,
     Opening,
     Stop,
     check_budget,
     exit_code,
+    final_outcomes,
     live_session,
     look_at,
     needed_keys,
@@ -48,6 +51,8 @@ from harness.session import (
     session_info,
 )
 from harness.twins import twin_notes
+
+MOST_FILES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +120,7 @@ def _check_same(found: Run, plan: Plan) -> None:
     if plan.manifest.digest() == found.digest:
         return
     differing = (
-        ", ".join(_differences(read_manifest(found.manifest), plan.manifest)) or "the program's version"
+        ", ".join(differences(read_manifest(found.manifest), plan.manifest)) or "the program's version"
     )
     raise ConfigError(
         f"run {found.name!r} cannot be resumed: what it wants has changed since ({differing}); undo the "
@@ -123,22 +128,20 @@ def _check_same(found: Run, plan: Plan) -> None:
     )
 
 
-def _differences(old: Manifest, new: Manifest) -> Iterator[str]:
-    before, after = old.to_json(), new.to_json()
-    for name in before:
-        if name in ("models", "conditions"):
-            was, now = before[name], after[name]
-            assert isinstance(was, Mapping) and isinstance(now, Mapping)
-            yield from (f"{name}: {key}" for key in sorted({*was, *now}) if was.get(key) != now.get(key))
-        elif before[name] != after.get(name):
-            yield name
-
-
 async def _dry_run(invocation: Invocation, plan: Plan, url: str) -> int:
     _introduce(plan, url)
+    session = invocation.session
     async with _as_it_is(invocation, plan, url) as (store, opening):
         forecasts = await forecast(plan, opening.work, store)
-    _print_forecast(forecasts, plan, as_json=invocation.as_json)
+    for check in (
+        lambda: needed_keys(plan, opening, os.environ),
+        lambda: check_budget(plan, opening, session),
+    ):
+        try:
+            check()
+        except ConfigError as error:
+            say(f"note: without --dry-run this would stop: {error}")
+    print_forecast(forecasts, plan, as_json=invocation.as_json)
     return 0
 
 
@@ -156,86 +159,61 @@ async def _as_it_is(
         yield store, await look_at(store, plan, known, invocation.session, mark=False)
 
 
-def _print_forecast(forecasts: list[Forecast], plan: Plan, *, as_json: bool) -> None:
-    if as_json:
-        print_json({"run": plan.manifest.digest(), "models": [one.to_json() for one in forecasts]})
-        return
-    columns = [
-        Column("model", shrink=True),
-        *(
-            Column(title, right=True)
-            for title in ("units", "done", "stored", "to send", "tokens in", "tokens out", "USD")
-        ),
-    ]
-    rows = [
-        (
-            one.model,
-            one.units,
-            one.finished,
-            one.stored,
-            one.to_send,
-            _range(one.input_tokens_low, one.input_tokens_high),
-            _range(one.output_tokens_low, one.output_tokens_high),
-            _usd_range(one.usd_low, one.usd_high),
-        )
-        for one in forecasts
-    ]
-    click.echo(render_table(columns, rows))
-    click.echo("tokens and USD: one short answer a unit to all attempts in full; without the reformatter")
-    unpriced = [one.model for one in forecasts if one.usd_low is None]
-    if unpriced:
-        click.echo(f"price unknown: {', '.join(unpriced)}")
-
-
-def _range(low: int, high: int | None) -> str:
-    return f"{_short(low)}-{'?' if high is None else _short(high)}"
-
-
-def _short(count: int) -> str:
-    for size, letter in ((1_000_000, "M"), (1_000, "k")):
-        if count >= size:
-            return f"{count / size:.3g}{letter}"
-    return str(count)
-
-
-def _usd_range(low: float | None, high: float | None) -> str:
-    if low is None:
-        return "unknown"
-    return f"{low:.2f}-{'?' if high is None else f'{high:.2f}'}"
+def _raise_file_limit() -> None:
+    """Allow as many open files as the system lets us: each request in flight takes one, and 256 is common."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 async def _run(invocation: Invocation, plan: Plan, url: str) -> int:
     _introduce(plan, url)
+    _raise_file_limit()
+    if invocation.name is not None and not (invocation.name.strip() and invocation.name.isprintable()):
+        raise ConfigError(f"--name {invocation.name!r} is no name; use letters, digits and dashes")
     async with _as_it_is(invocation, plan, url) as (_, found):
         keys = needed_keys(plan, found, os.environ)
         SECRET_VARIABLES.update(keys)
         check_budget(plan, found, invocation.session)
     async with await Store.open(url, warn=lambda text: say(f"warning: {text}")) as store:
-        opening = await open_run(store, plan, invocation.name, invocation.session)
+        # A finished run is only read: nothing is written, and a store for reading only is enough.
+        opening = found if found.is_done else await open_run(store, plan, invocation.name, invocation.session)
+        _say_name(invocation, opening.run)
         if opening.n_open:
-            structured = plan.manifest.structured
-            for note in await twin_notes(plan.benchmark, opening.work, structured, store):
+            for note in await twin_notes(plan.benchmark, opening.work, plan.manifest.structured, store):
                 say(f"note: {note}")
         say(f"run: {opening.run.name}: {plan.manifest.n_units} units, {opening.n_open} open")
-        if opening.n_open:
-            code = await _session(invocation, plan, store, opening, keys)
-        else:
-            code = exit_code(opening.work, opening.states, interrupted=False, budget_reached=False)
-            say("nothing is left to ask")
-        if code != EXIT_INTERRUPTED:
+        code = await _session(invocation, plan, store, opening, keys)
+        if code != exit_codes.INTERRUPTED:
             show_score(await score_run(store, opening.run), as_json=invocation.as_json)
-    _say_how_to_go_on(code, opening.run, invocation)
+        states = await store.unit_states(opening.run.id)
+    _say_how_to_go_on(code, opening, states, invocation)
     return code
+
+
+def _say_name(invocation: Invocation, found: Run) -> None:
+    if invocation.name is not None and invocation.name != found.name:
+        say(f"note: this run is called {found.name!r} already; --name {invocation.name!r} is not used")
 
 
 async def _session(
     invocation: Invocation, plan: Plan, store: Store, opening: Opening, keys: Mapping[str, str]
 ) -> int:
+    if store.read_only and opening.is_done:
+        say("nothing is left to ask")
+        return exit_code(opening.work, opening.states, interrupted=False, budget_reached=False)
     if invocation.session.keep_media:
         await _keep_media(plan, store)
     info = session_info(plan, invocation.options, invocation.session)
     session_id = await store.start_session(opening.run.id, info)
-    code = EXIT_FAILED
+    if not opening.n_open:
+        say("nothing is left to ask")
+        code = exit_code(opening.work, opening.states, interrupted=False, budget_reached=False)
+        await store.end_session(session_id, code, {"sends": 0, "spent_usd": 0.0})
+        return code
+    code = exit_codes.FAILED
     ending: dict[str, JSON] = {}
     try:
         with Progress(opening.open_by_model) as progress:
@@ -250,6 +228,7 @@ async def _session(
             ) as live:
                 interrupted = await _watched(live, opening, progress)
                 ending = _ending(live)
+                _say_spending(live)
                 states = await store.unit_states(opening.run.id)
                 code = exit_code(
                     opening.work, states, interrupted=interrupted, budget_reached=live.budget.reached
@@ -285,9 +264,9 @@ def _signals(stop: Stop) -> Iterator[None]:
 
     def on_signal() -> None:
         if stop.ask():
-            say("stopping now; the store is sound")
+            tqdm.write("stopping now; the store is sound", file=sys.stderr)
         else:
-            say("interrupted: finishing what is in flight; again to stop now")
+            tqdm.write("interrupted: finishing what is in flight; again to stop now", file=sys.stderr)
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -312,6 +291,14 @@ def _ending(live: Live) -> dict[str, JSON]:
     }
 
 
+def _say_spending(live: Live) -> None:
+    """Say what the session cost, where anything has a price or lacks one."""
+    unpriced = sorted(live.budget.unpriced)
+    if live.budget.spent_usd or unpriced:
+        without = f"; without a known price: {', '.join(unpriced)}" if unpriced else ""
+        say(f"spent in this session: ${live.budget.spent_usd:.4f}{without}")
+
+
 async def _keep_media(plan: Plan, store: Store) -> None:
     seen: set[str] = set()
     for case in plan.cases.cases:
@@ -327,15 +314,32 @@ def _introduce(plan: Plan, url: str) -> None:
         say(f"note: {note}")
 
 
-def _say_how_to_go_on(code: int, found: Run, invocation: Invocation) -> None:
+def _say_how_to_go_on(
+    code: int, opening: Opening, states: Mapping[UnitId, UnitState], invocation: Invocation
+) -> None:
     if code == 0:
         return
-    words = ["harness", "resume", found.name]
+    totals: Counter[UnitOutcome] = Counter()
+    for model in opening.work.models:
+        totals += final_outcomes(opening.work, states, model)
+    missing = sum(totals[outcome] for outcome in INCOMPLETE)
+    if totals[UnitOutcome.CASE_ERROR]:
+        say(
+            f"units of cases that cannot be asked: {totals[UnitOutcome.CASE_ERROR]}; mend the files "
+            "(`harness data check` lists what is wrong), then give the same `harness run` again"
+        )
+    if missing:
+        why = {exit_codes.INTERRUPTED: "interrupted; ", exit_codes.BUDGET: "stopped at --max-cost; "}.get(
+            code, ""
+        )
+        share = f"units without an answer: {missing} of {totals.total()}"
+        say(f"{why}{share}; to go on: {_resume(opening, invocation)}")
+
+
+def _resume(opening: Opening, invocation: Invocation) -> str:
+    words = ["harness", "resume", opening.run.name]
     if invocation.config_path is not None:
         words += ["--config", str(invocation.config_path)]
     if invocation.store is not None:
         words += ["--store", invocation.store]
-    why = {EXIT_INTERRUPTED: "interrupted", EXIT_BUDGET: "stopped at --max-cost"}.get(
-        code, "some units have no answer yet"
-    )
-    say(f"{why}; to go on: {shlex.join(words)}")
+    return shlex.join(words)

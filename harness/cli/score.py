@@ -76,7 +76,7 @@ def read_conventions(written: Sequence[str]) -> dict[str, str]:
         if not equals or not name or not value:
             raise ConfigError(f"--convention {text!r} is not NAME=VALUE; `harness benchmarks` lists them")
         if found.get(name, value) != value:
-            raise ConfigError(f"--convention {name!r} is given twice with different values")
+            raise ConfigError(f"--convention {name!r} is given twice with different values; give it once")
         found[name] = value
     return found
 

@@ -7,48 +7,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from harness.benchmarks.base import MetricColumn, get_benchmark
+
 Json: TypeAlias = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One metric of the table: its path in the scores, its two head lines, and its decimals."""
-
-    path: str
-    head: tuple[str, str]
-    decimals: int = 3
-
-
-COLUMNS: Mapping[str, tuple[Column, ...]] = {
-    "triage": (
-        Column("fine.macro_f1", ("fine", "maF1")),
-        Column("fine.micro_f1", ("fine", "miF1")),
-        Column("fine.macro_recall", ("fine", "rec")),
-        Column("fine.exact_match", ("fine", "EMR")),
-        Column("coarse.macro_f1", ("coarse", "maF1")),
-        Column("over_referral.mean_count", ("over", "/case"), 2),
-        Column("under_referral.mean_count", ("under", "/case"), 2),
-    )
-}
-"""Benchmark -> the metrics shown; any other benchmark shows its first seven."""
-
-_LEGEND: Mapping[str, str] = {
-    "triage": "maF1, miF1: macro- and micro-F1; rec: macro-recall; EMR: exact match ratio; "
-    "over, under: labels added and missed per case"
-}
 _SMALLEST_CELL = 6
 _COVERAGE = 6
 _SMALLEST_NAME = 12
-_MOST_COLUMNS = 7
 _LISTED = 5
-_LONGEST_HEAD = 8
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
     """Where the columns of one table stand."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[MetricColumn, ...]
     name: int
     n: int
 
@@ -147,13 +121,13 @@ def _name(row: Json) -> str:
     return name if row["kind"] == "model" else f"{name} ({row['kind']})"
 
 
-def _n(row: Json, reading: str, columns: Sequence[Column]) -> int:
+def _n(row: Json, reading: str, columns: Sequence[MetricColumn]) -> int:
     metric = row[reading].get(columns[0].path) if columns else None
     return int(row["n_cases"] if metric is None else metric["n"])
 
 
 def _differing_n(
-    rows: Sequence[Json], reading: str, columns: Sequence[Column], width: int
+    rows: Sequence[Json], reading: str, columns: Sequence[MetricColumn], width: int
 ) -> Iterator[str]:
     for row in rows:
         n = _n(row, reading, columns)
@@ -204,8 +178,11 @@ def _common(score: Json, condition: str, width: int) -> Iterator[str]:
 
 def _notes(score: Json, width: int) -> Iterator[str]:
     yield ""
-    if score["benchmark"] in _LEGEND:
-        yield from _wrap(_LEGEND[score["benchmark"]], width)
+    benchmark = get_benchmark(score["benchmark"])
+    yield from _wrap(benchmark.table_legend, width)
+    shown = {row["model"] for row in score["rows"] if row["kind"] == "baseline"}
+    for name in sorted(shown & benchmark.baseline_notes.keys()):
+        yield from _wrap(f"{name}: {benchmark.baseline_notes[name]}", width)
     meaning = "n: units scored; cov%: units with a usable answer; only complete models have ranks"
     yield from _wrap(meaning, width)
     repeats, gaps = score["repeats"], len(score["gaps"])
@@ -222,10 +199,7 @@ def _notes(score: Json, width: int) -> Iterator[str]:
 
 
 def _layout(score: Json, rows: Sequence[Json], width: int) -> _Layout:
-    known = COLUMNS.get(score["benchmark"])
-    if known is None:
-        paths = dict.fromkeys(path for row in rows for path in row["as_answered"])
-        known = tuple(Column(path, _split_head(path)) for path in paths)[:_MOST_COLUMNS]
+    known = get_benchmark(score["benchmark"]).table_columns
     numbers = [_n(row, reading, known) for row in rows for reading in ("as_answered", "valid_only")]
     n = max(len(str(number)) for number in [0, *numbers]) + 1
     columns = list(known)
@@ -235,21 +209,16 @@ def _layout(score: Json, rows: Sequence[Json], width: int) -> _Layout:
     return _Layout(tuple(columns), max(_SMALLEST_NAME, min(longest, _room(columns, n, width))), n)
 
 
-def _room(columns: Sequence[Column], n: int, width: int) -> int:
+def _room(columns: Sequence[MetricColumn], n: int, width: int) -> int:
     """Return what is left for names."""
     return width - 4 - n - _COVERAGE - sum(map(_cell_width, columns))
 
 
-def _cell_width(column: Column) -> int:
+def _cell_width(column: MetricColumn) -> int:
     return max(_SMALLEST_CELL, *(len(line) + 1 for line in column.head))
 
 
-def _split_head(path: str) -> tuple[str, str]:
-    head, _, tail = path.rpartition(".")
-    return head[-_LONGEST_HEAD:], tail[:_LONGEST_HEAD]
-
-
-def _order(row: Json, columns: Sequence[Column]) -> tuple[bool, float, str]:
+def _order(row: Json, columns: Sequence[MetricColumn]) -> tuple[bool, float, str]:
     """Ranked models by rank, then the others by value: the same order in both readings."""
     if row["rank"] is not None:
         return False, row["rank"], row["model"]
@@ -258,7 +227,7 @@ def _order(row: Json, columns: Sequence[Column]) -> tuple[bool, float, str]:
     return True, -(value or 0.0), row["model"]
 
 
-def _number(metric: Json | None, column: Column) -> str:
+def _number(metric: Json | None, column: MetricColumn) -> str:
     if metric is None or metric["value"] is None:
         return "-"
     return f"{metric['value']:.{column.decimals}f}"

@@ -1,9 +1,9 @@
 r"""Text cells of tables: a reversible escape that keeps every character and holds no live formula.
 
 `\\` is a backslash; `\n`, `\r`, `\t` are line feed, carriage return and tab; `\uXXXX` is any other control
-character, a lone surrogate, or U+2028 / U+2029; `\e` alone is the empty text (a cell without anything is
-null). A cell that would start like a formula (`=`, `+`, `-`, `@`, their full-width forms) or with an
-apostrophe or a blank starts with one more apostrophe. All other characters stand for themselves.
+character, a lone surrogate, U+2028, U+2029 or a byte order mark; `\e` alone is the empty text (a cell
+without anything is null). A cell that would start like a formula (`=`, `+`, `-`, `@`, their full-width forms)
+or with an apostrophe or a blank starts with one more apostrophe. All other characters stand for themselves.
 """
 
 from __future__ import annotations

@@ -3,54 +3,94 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-_READS_ANSWERS = (
+from harness.benchmarks.base import BENCHMARKS
+
+READS_ANSWERS = (
+    "answers",
     "attempts.py",
-    "extraction.py",
-    "providers",
-    "readings.py",
-    "refusals.py",
-    "replay.py",
-    "strict_json.py",
-    "thinking.py",
-    "validation.py",
+    "benchmarks/base.py",
+    "benchmarks/prompts.py",
+    "canonical.py",
+    "manifest.py",
+    "messages.py",
+    "offline/replay.py",
+    "offline/replay_stream.py",
+    "offline/stored_run.py",
+    "outcomes.py",
+    "providers/base.py",
+    "providers/bodies.py",
+    "providers/completions.py",
+    "providers/error_rules.py",
+    "providers/faults.py",
+    "providers/gemini.py",
+    "providers/openai.py",
+    "providers/options.py",
+    "providers/reading.py",
+    "providers/simulator.py",
+    "providers/streams.py",
+    "providers/waits.py",
+    "retry.py",
+    "settings.py",
+    "snapshot.py",
 )
-_SCORES = ("score.py", "score_json.py", "score_ranking.py", "score_rows.py", "scoring")
+"""Files and folders that decide what a stored exchange means; the benchmark's package comes on top."""
+
+SCORES = (
+    "benchmarks/base.py",
+    "canonical.py",
+    "offline/derived.py",
+    "offline/references.py",
+    "offline/score.py",
+    "offline/score_json.py",
+    "offline/score_ranking.py",
+    "offline/score_rows.py",
+    "outcomes.py",
+    "scoring",
+)
+"""Files and folders that turn what was read into numbers; the benchmark's package comes on top."""
 
 
 @lru_cache
 def parser_digest(benchmark: str) -> str:
     """Return the digest of the code that reads answers, the benchmark's own included."""
-    return code_digest((*_READS_ANSWERS, f"benchmarks/{benchmark}"))
+    return code_digest((*READS_ANSWERS, _package(benchmark)))
 
 
 @lru_cache
 def scorer_digest(benchmark: str) -> str:
     """Return the digest of the code that scores what was read."""
-    return code_digest((*_SCORES, f"benchmarks/{benchmark}"))
+    return code_digest((*SCORES, _package(benchmark)))
 
 
 def code_digest(names: tuple[str, ...]) -> str:
-    """Return the SHA-256 over files of this package; a folder stands for its own Python files.
+    """Return the SHA-256 over files of this package; a folder stands for all Python files below it.
 
-    Names that do not exist count as absent. Comments count too: equal digests mean equal code, different
-    ones do not say that any number differs.
+    Equal digests mean equal code; different ones do not say that any number differs, since comments count
+    too. Raises FileNotFoundError for a name that stands for no Python file.
     """
     found = hashlib.sha256()
-    for name in sorted(names):
-        place = files("harness").joinpath(*name.split("/"))
-        for path, file in _python_files(name, place):
-            found.update(f"{path}\0{hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    for name in sorted(set(names)):
+        sources = sorted(_python_files(name, files("harness").joinpath(*name.split("/"))))
+        if not sources:
+            raise FileNotFoundError(f"no Python file is called {name!r} in the package; correct the list")
+        for path, content in sources:
+            found.update(f"{path}\0{hashlib.sha256(content).hexdigest()}\n".encode())
     return found.hexdigest()
 
 
-def _python_files(name: str, place: Traversable) -> list[tuple[str, Traversable]]:
+def _package(benchmark: str) -> str:
+    return BENCHMARKS[benchmark].removeprefix("harness.").replace(".", "/")
+
+
+def _python_files(name: str, place: Traversable) -> Iterator[tuple[str, bytes]]:
     if place.is_file():
-        return [(name, place)]
-    if not place.is_dir():
-        return []
-    inside = sorted((one for one in place.iterdir() if one.name.endswith(".py")), key=lambda one: one.name)
-    return [(f"{name}/{one.name}", one) for one in inside]
+        yield name, place.read_bytes()
+    elif place.is_dir():
+        for one in place.iterdir():
+            if one.is_dir() or one.name.endswith(".py"):
+                yield from _python_files(f"{name}/{one.name}", one)

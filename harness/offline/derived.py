@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from importlib import import_module
+from collections.abc import Iterator, Mapping
 from types import TracebackType
-from typing import IO, Any, Self, TypeAlias, cast
+from typing import IO, Any, Self
 
-from harness.benchmarks.base import Case, Scored
+from harness.benchmarks.base import Benchmark, Case, Scored
 from harness.cache.derived import RecordRow, UnitScore
 from harness.cache.rows import Run
 from harness.cache.store import Store
 from harness.offline.code_digest import parser_digest, scorer_digest
 from harness.offline.replay import ReplayedUnit
 from harness.outcomes import UNUSABLE, USABLE
-
-UNIT_SCORERS: Mapping[str, str] = {"triage": "harness.benchmarks.triage.unit_scores"}
-"""Benchmark -> the module that scores single units; a benchmark without one has no `unit_score` rows."""
-
-UnitScorer: TypeAlias = Callable[[Scored, Mapping[str, str]], Mapping[str, float | None]]
 
 _IN_MEMORY_BYTES = 32_000_000
 
@@ -31,11 +25,13 @@ class DerivedTables:
     Rows wait in a file without a name, because a run's answers may not fit into memory.
     """
 
-    def __init__(self, run: Run, cases: Mapping[str, Case], conventions: Mapping[str, str]) -> None:
+    def __init__(
+        self, run: Run, benchmark: Benchmark, cases: Mapping[str, Case], conventions: Mapping[str, str]
+    ) -> None:
         self._run = run
+        self._benchmark = benchmark
         self._cases = cases
         self._conventions = conventions
-        self._score_unit = _unit_scorer(run.benchmark)
         self._parser = parser_digest(run.benchmark)
         self._scorer = scorer_digest(run.benchmark)
         self._spool: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115 - closed in __exit__
@@ -66,10 +62,10 @@ class DerivedTables:
     def _scores(self, replayed: ReplayedUnit) -> Mapping[str, float | None]:
         result = replayed.result
         counts = result.outcome in USABLE or result.outcome in UNUSABLE
-        if self._score_unit is None or not counts:
+        if not counts:
             return {}
         scored = Scored(self._cases[replayed.unit.case_id], result.outcome, result.prediction)
-        return self._score_unit(scored, self._conventions)
+        return self._benchmark.score_unit(scored, self._conventions)
 
     def _score_rows(self, row: RecordRow, scores: Mapping[str, float | None]) -> Iterator[UnitScore]:
         for metric, value in scores.items():
@@ -84,8 +80,3 @@ class DerivedTables:
             except EOFError:
                 return
             yield found
-
-
-def _unit_scorer(benchmark: str) -> UnitScorer | None:
-    module = UNIT_SCORERS.get(benchmark)
-    return None if module is None else cast(UnitScorer, import_module(module).unit_scores)

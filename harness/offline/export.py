@@ -46,8 +46,8 @@ COLUMNS: Mapping[str, ColumnKind] = {
     "media": "json",
     "params": "json",
 }
-"""The fields of a record in order. Tables hold `text` escaped by `harness.offline.cells`, `json` as JSON, null
-as an empty cell."""
+"""The fields of a record in order. Tables hold `text` escaped by `harness.offline.cells`, `json` as JSON,
+null as an empty cell."""
 
 _ROWS_A_GROUP = 256
 # JSON allows these inside strings as they are, but a line of CSV or valid UTF-8 does not.

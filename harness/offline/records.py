@@ -31,12 +31,9 @@ class Send:
     reading: Reply | Fault
     used: bool
     paid_here: bool
+    usage: Usage
+    """What the answer gives today, else what was stored with it."""
     cost_usd: float | None
-
-    @property
-    def usage(self) -> Usage:
-        """Return the token counts that the answer gives, else those that were stored with it."""
-        return self.exchange.data.usage if self.reading.usage == Usage() else self.reading.usage
 
 
 class RecordMaker:
@@ -85,6 +82,7 @@ class RecordMaker:
             ask = link.purpose, link.attempt
             counts[ask] = counts.get(ask, 0) + 1
             reading = self._replayer.read(replayed.unit, exchange)
+            usage = exchange.data.usage if reading.usage == Usage() else reading.usage
             yield Send(
                 link=link,
                 exchange=exchange,
@@ -92,11 +90,13 @@ class RecordMaker:
                 reading=reading,
                 used=exchange.id in used,
                 paid_here=exchange.session in self._sessions,
-                cost_usd=self._cost_usd(replayed.unit, exchange, reading),
+                usage=usage,
+                cost_usd=self._cost_usd(replayed.unit, exchange, reading, usage),
             )
 
-    def _cost_usd(self, unit: UnitId, exchange: Exchange, reading: Reply | Fault) -> float | None:
-        usage = exchange.data.usage if reading.usage == Usage() else reading.usage
+    def _cost_usd(
+        self, unit: UnitId, exchange: Exchange, reading: Reply | Fault, usage: Usage
+    ) -> float | None:
         name = self._replayer.asked_model(unit, exchange.data.purpose)
         price = self._stored.price(name, exchange.session)
         maybe_billed = reading.maybe_billed if isinstance(reading, Fault) else False

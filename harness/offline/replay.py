@@ -18,6 +18,7 @@ from harness.attempts import (
     attempt_policy,
     run_attempts,
 )
+from harness.benchmarks.base import Prompt
 from harness.cache.rows import Exchange, Link, LinkedUnit, UnitId, UnitState
 from harness.errors import StoreError
 from harness.messages import Fault, Purpose, Reply
@@ -131,6 +132,9 @@ def _policies(stored: StoredRun, *, reformat: bool) -> dict[str, AttemptPolicy]:
             max_attempts=manifest.attempts,
             reask=manifest.reask,
             reformat=reformat,
+            prompt=Prompt(
+                wanted.prompt.id, wanted.prompt.sha256, stored.blobs[wanted.prompt.sha256].decode("utf-8")
+            ),
         )
         for name, wanted in manifest.conditions.items()
     }

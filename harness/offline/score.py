@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from harness.benchmarks.base import Benchmark, CaseSet, MetricValue
+from harness.benchmarks.base import CaseSet, MetricValue, chosen_conventions
 from harness.cache.rows import Run
 from harness.cache.store import Store
-from harness.errors import ConfigError
 from harness.offline.derived import DerivedTables
 from harness.offline.references import References, correct_references
 from harness.offline.replay import ReplayedUnit, Replayer
@@ -19,10 +18,7 @@ from harness.offline.score_rows import Row, RowUnit, Scorer, baseline_rows, mode
 from harness.offline.stored_run import StoredRun, load_run
 from harness.outcomes import UnitOutcome
 
-__all__ = ["MAIN_METRICS", "Score", "chosen_conventions", "main_metric", "score_run"]
-
-MAIN_METRICS: Mapping[str, str] = {"triage": "fine.macro_f1"}
-"""Benchmark -> the metric that ranks, as its paper does."""
+__all__ = ["Score", "score_run"]
 
 OnUnit: TypeAlias = Callable[[ReplayedUnit], None]
 
@@ -33,9 +29,8 @@ async def score_run(
     *,
     conventions: Mapping[str, str] | None = None,
     corrected: CaseSet | None = None,
-    rebuild: bool = True,
 ) -> Score:
-    """Replay and score all that a run wants; unless the store is read-only, `rebuild` its derived tables.
+    """Replay and score all that a run wants; unless the store is read-only, rebuild its derived tables.
 
     `corrected`: cases whose references replace the run's own where inputs agree. Raises ConfigError for a
     convention that the benchmark does not have, StoreError where the store fails.
@@ -45,25 +40,12 @@ async def score_run(
     cases = {case.id: case for case in references.cases.cases}
     chosen = chosen_conventions(stored.benchmark, conventions or {})
     scorer = Scorer(stored.benchmark, chosen, cases)
-    if not rebuild or store.read_only:
+    if store.read_only:
         return await _Scoring(store, stored, scorer).score(references)
-    with DerivedTables(run, cases, chosen) as derived:
+    with DerivedTables(run, stored.benchmark, cases, chosen) as derived:
         score = await _Scoring(store, stored, scorer, derived.add).score(references)
         await derived.store(store)
     return score
-
-
-def chosen_conventions(benchmark: Benchmark, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Return every convention with the value that is wanted, else its default. Raises ConfigError."""
-    for name, value in wanted.items():
-        known = benchmark.conventions.get(name)
-        if known is None:
-            raise ConfigError(
-                f"unknown convention {name!r} of {benchmark.name}; known: {', '.join(benchmark.conventions)}"
-            )
-        if value not in known:
-            raise ConfigError(f"convention {name!r} cannot be {value!r}; known: {', '.join(known)}")
-    return {name: wanted.get(name, values[0]) for name, values in benchmark.conventions.items()}
 
 
 class _Scoring:
@@ -90,7 +72,7 @@ class _Scoring:
             for name, ratings in sorted(references.cases.raters.items()):
                 rows.append(rater_row(name, condition, ratings, scorer=self._scorer, wanted=wanted))
             rows += baseline_rows(condition, scorer=self._scorer, wanted=wanted)
-        metric = main_metric(self._stored.manifest.benchmark, rows)
+        metric = self._stored.benchmark.main_metric
         return Score(
             stored=self._stored,
             references=references,
@@ -165,12 +147,6 @@ class _Scoring:
     def _value(self, units: Sequence[RowUnit], metric: str) -> MetricValue:
         repeats = range(1, self._stored.manifest.repeats + 1)
         return over_repeats(_in_order(units), repeats, self._scorer)[metric]
-
-
-def main_metric(benchmark: str, rows: Sequence[Row]) -> str:
-    """Return the metric that ranks: the benchmark's own, else the first there is."""
-    known = MAIN_METRICS.get(benchmark)
-    return known if known is not None else next((path for row in rows for path in row.as_answered), "")
 
 
 def _row_unit(replayed: ReplayedUnit) -> RowUnit:

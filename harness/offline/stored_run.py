@@ -37,10 +37,6 @@ class StoredRun:
         """Return the body of a schema that the run keeps; None for free text."""
         return None if ref is None else cast("Mapping[str, JSON]", json.loads(self.blobs[ref.sha256]))
 
-    def prompt_text(self, ref: BlobRef) -> str:
-        """Return the text of a prompt that the run keeps."""
-        return self.blobs[ref.sha256].decode("utf-8")
-
     def price(self, model: str, session: int) -> Price:
         """Return a model's prices as the session had them, else those of the latest one that knew it."""
         known = self.session_models.get(session, {}).get(model) or self.models.get(model)

@@ -225,8 +225,8 @@ class Gate:
         self._fail_all(lambda: failure)
 
     def _fail_all(self, error: Callable[[], BaseException]) -> None:
-        for _, _, _, future in self._queue:
-            if not future.done():  # one that was cancelled leaves by itself
-                self.waiting -= 1
-                future.set_exception(error())
+        told = [future for _, _, _, future in self._queue if not future.done()]
+        for future in told:  # one that was cancelled leaves by itself
+            self.waiting -= 1
+            future.set_exception(error())
         self._queue.clear()

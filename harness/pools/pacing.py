@@ -39,6 +39,10 @@ class LimitValues(Protocol):
     def output_tokens_per_minute(self) -> float | None: ...
 
 
+LEAST_LEARNED = 1.0
+"""Least limit a minute that is believed of a header: less would stop a pool without a word."""
+
+
 @dataclass(slots=True)
 class _Entry:
     at: float
@@ -135,7 +139,7 @@ class Pacer:
         """Take stated limits, never above configured ones; what is None or senseless changes nothing."""
         for kind, configured in self._configured.items():
             limit = _limit(learned, kind)
-            if limit is not None and math.isfinite(limit) and limit > 0:
+            if limit is not None and math.isfinite(limit) and limit >= LEAST_LEARNED:
                 self._set(kind, limit if configured is None else min(limit, configured))
 
     def limit(self, kind: str) -> float | None:

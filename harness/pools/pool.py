@@ -31,6 +31,9 @@ _HANDLED = frozenset({Outcome.BAD_REQUEST, Outcome.CONTEXT_LENGTH, Outcome.UNSUP
 
 _UNCONNECTED = "connection failures"
 
+_SHOWN_S = 315_576_000.0
+"""Ten years: the farthest date that is shown."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -83,7 +86,8 @@ class PoolStatus:
     """A pool at one moment, for progress lines; waits in seconds from that moment.
 
     `waiting` stand in the queue, `backing_off` sleep before a retry (by reason in `backing_off_for`).
-    `failures` and `ok` count reported exchanges, by outcome; `retries` all back-offs so far.
+    `failures` and `ok` count reported exchanges, by outcome; `last_messages` is what was said of each kind
+    of failure last. `retries` all back-offs so far.
     """
 
     name: str
@@ -101,6 +105,7 @@ class PoolStatus:
     sends: int
     ok: int
     failures: Mapping[Outcome, int]
+    last_messages: Mapping[Outcome, str]
 
 
 def pool_name(model: Model) -> str:
@@ -146,6 +151,7 @@ class Pool:
         self._retries = 0
         self._ok = 0
         self._failures: Counter[Outcome] = Counter()
+        self._last_messages: dict[Outcome, str] = {}
 
     @property
     def connected(self) -> bool:
@@ -182,6 +188,7 @@ class Pool:
             self._ok += 1
         else:
             self._failures[result.outcome] += 1
+            self._last_messages[result.outcome] = result.message
         if result.outcome is Outcome.CONNECTION and not (isinstance(result, Fault) and result.maybe_billed):
             self._not_connected()
         else:
@@ -239,6 +246,7 @@ class Pool:
             sends=self._gate.sends,
             ok=self._ok,
             failures=Counter(self._failures),
+            last_messages=dict(self._last_messages),
         )
 
     def _answered(self, result: Reply | Fault, slot: Slot | None) -> None:
@@ -299,7 +307,7 @@ class Pool:
         if until is None:
             return PoolClosedError(f"{text}; run the same command again when that is mended")
         left_s = max(until - self._clock(), 0.0)
-        moment = datetime.fromtimestamp(self._wall() + left_s, UTC)
+        moment = datetime.fromtimestamp(self._wall() + min(left_s, _SHOWN_S), UTC)
         text += f"; closed until {moment:%Y-%m-%d %H:%M:%S} UTC (in {timedelta(seconds=round(left_s))})"
         return PoolClosedError(f"{text}, run the same command again then", until_s=left_s)
 

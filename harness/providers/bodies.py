@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from harness.errors import UnsupportedInputError
-from harness.messages import WireValue
+from harness.messages import Fault, WireValue
+from harness.outcomes import ExchangeOutcome
 
 Object = Mapping[str, object]
 
@@ -55,6 +56,19 @@ def parse_json(body: bytes) -> object:
         return json.loads(text, strict=False)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def reply_object(body: bytes, read: Callable[[bytes], object] = parse_json) -> Object | Fault:
+    """Return the JSON object of a 2xx answer; a Fault where it is cut or no JSON.
+
+    Google's gateways wrap error objects in a list, so a list of one stands for what is in it.
+    """
+    try:
+        value = read(body)
+    except ValueError as error:
+        what = "a reply that is no complete JSON" if body.strip() else "a reply without content"
+        return Fault(ExchangeOutcome.MALFORMED_REPLY, f"{what}: {error}", maybe_billed=True)
+    return as_object(value[0] if isinstance(value, list) and len(value) == 1 else value)
 
 
 def wire_json(value: object) -> WireValue:

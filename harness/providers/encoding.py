@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import binascii
 import json
+import re
 import secrets as random_secrets
 from collections.abc import Iterable, Mapping
-from urllib.parse import quote
+from functools import lru_cache
 
 from harness.messages import MediaSlot, WireRequest, WireValue
 
@@ -49,13 +51,16 @@ def encode_body(wire: WireRequest, media_bytes: Mapping[tuple[str, str], bytes])
 def mask_secrets(data: bytes, secrets: Iterable[str]) -> tuple[bytes, bool]:
     """Return the bytes with each secret replaced by `MASK`, and whether any was found.
 
-    Also finds a secret as JSON text and percent-encoded. Secrets shorter than `MIN_SECRET_LENGTH` are left.
+    Finds a secret as it is, with any of its characters escaped (JSON, percent, HTML), and in base64 as Basic
+    authorization has it. Secrets shorter than `MIN_SECRET_LENGTH` are left.
     """
-    found = False
-    for spelling in _spellings(secrets):
-        if spelling in data:
-            data, found = data.replace(spelling, MASK.encode("ascii")), True
-    return data, found
+    found = 0
+    for secret in sorted({secret.strip() for secret in secrets}, key=len, reverse=True):
+        if len(secret) >= MIN_SECRET_LENGTH:
+            for pattern in _spellings(secret) if _may_hold(data, secret) else ():
+                data, hits = pattern.subn(MASK.encode("ascii"), data)
+                found += hits
+    return data, bool(found)
 
 
 def mask_headers(headers: Mapping[str, str], secrets: Iterable[str]) -> tuple[dict[str, str], bool]:
@@ -86,12 +91,35 @@ def _string(slot: MediaSlot, data: bytes) -> list[bytes]:
     return [prefix, binascii.b2a_base64(data, newline=False), b'"']
 
 
-def _spellings(secrets: Iterable[str]) -> list[bytes]:
-    spellings: set[str] = set()
-    for secret in secrets:
-        plain = secret.strip()
-        if len(plain) < MIN_SECRET_LENGTH:
-            continue
-        escaped = json.dumps(plain)[1:-1]
-        spellings |= {plain, escaped, escaped.replace("/", "\\/"), quote(plain, safe="")}
-    return [item.encode("utf-8", "surrogateescape") for item in sorted(spellings, key=len, reverse=True)]
+def _may_hold(data: bytes, secret: str) -> bool:
+    """Rule out most bodies cheaply: without an escape, a secret stands there as it is or in base64."""
+    if any(mark in data for mark in (b"\\u", b"%", b"&#", b"\\\\", b"\\/")):
+        return True
+    raw = secret.encode("utf-8", "surrogateescape")
+    return any(form in data for form in (raw, json.dumps(secret)[1:-1].encode("ascii"), *_in_base64(raw)))
+
+
+def _in_base64(raw: bytes) -> list[bytes]:
+    return [base64.b64encode(form).rstrip(b"=") for form in (raw, b":" + raw, raw + b":")]
+
+
+@lru_cache(maxsize=64)
+def _spellings(secret: str) -> tuple[re.Pattern[bytes], ...]:
+    plain = b"".join(_character(character) for character in secret)
+    raw = secret.encode("utf-8", "surrogateescape")
+    coded = b"|".join(map(re.escape, _in_base64(raw)))
+    return re.compile(plain), re.compile(rb"(?:" + coded + rb")=*")
+
+
+def _character(character: str) -> bytes:
+    """Return a pattern for one character as it is or escaped, in the ways that servers do."""
+    raw = character.encode("utf-8", "surrogateescape")
+    code = ord(character)
+    ways = [
+        rb"\\{0,4}" + re.escape(raw),
+        rb"\\{1,4}u(?i:%04x)" % code,
+        b"".join(rb"%%(?i:%02x)" % byte for byte in raw),
+        rb"&#0{0,4}%d;" % code,
+        rb"&#[xX]0{0,4}(?i:%x);" % code,
+    ]
+    return rb"(?:" + b"|".join(ways) + rb")"

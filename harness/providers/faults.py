@@ -22,6 +22,8 @@ from harness.providers.waits import wait_in_details, wait_in_headers, wait_in_me
 from harness.settings import ErrorRule, Provider
 
 _MESSAGE_SHOWN = 500
+LONGEST_WAIT_S = 315_576_000.0
+"""Ten years: what a server may say beyond that is taken for this, and is no date any more."""
 
 
 def read_fault(raw: RawReply, error: ErrorBody, provider: Provider, now_s: float) -> Fault | Reply:
@@ -41,6 +43,8 @@ def read_fault(raw: RawReply, error: ErrorBody, provider: Provider, now_s: float
     if outcome is Outcome.RATE_LIMITED and not vendor and wait_s is None and _is_per_day(error):
         outcome = Outcome.QUOTA_EXHAUSTED
     maybe_billed = outcome is Outcome.TIMEOUT or error.status in (504, 524)
+    if wait_s is not None:
+        wait_s = min(wait_s, LONGEST_WAIT_S)
     return Fault(outcome, _shown(error), code=error.code, wait_s=wait_s, maybe_billed=maybe_billed)
 
 

@@ -33,7 +33,7 @@ from harness.providers.bodies import (
     error_body,
     error_in,
     holds_error,
-    parse_json,
+    reply_object,
     wire_json,
 )
 from harness.providers.faults import read_fault, read_fault_in_reply
@@ -119,14 +119,9 @@ class GeminiAdapter:
 
     def read_reply(self, raw: RawReply, provider: Provider) -> Reply | Fault:
         """Return what a 2xx answer means, by its first candidate or the verdict on its prompt."""
-        try:
-            value = parse_json(raw.body)
-        except ValueError as error:
-            what = "a reply without content" if not raw.body.strip() else "a reply that is no complete JSON"
-            return Fault(Outcome.MALFORMED_REPLY, f"{what}: {error}", maybe_billed=True)
-        if isinstance(value, list) and len(value) == 1:
-            value = value[0]
-        reply = as_object(value)
+        reply = reply_object(raw.body)
+        if isinstance(reply, Fault):
+            return reply
         usage = _usage(reply)
         if holds_error(reply):
             return read_fault_in_reply(raw, error_in(0, reply), provider, self._now_s(), usage)

@@ -26,7 +26,7 @@ from harness.messages import (
 )
 from harness.outcomes import ExchangeOutcome as Outcome
 from harness.providers.base import Adapter
-from harness.providers.bodies import as_object, error_body, error_in, holds_error, parse_json, wire_json
+from harness.providers.bodies import error_body, error_in, holds_error, parse_json, reply_object, wire_json
 from harness.providers.completions import first_choice, read_choice, read_usage
 from harness.providers.faults import read_fault, read_fault_in_reply
 from harness.providers.options import check_request, image_mime
@@ -97,14 +97,9 @@ class OpenAIAdapter:
 
     def read_reply(self, raw: RawReply, provider: Provider) -> Reply | Fault:
         """Return what a 2xx answer means: one JSON object, or a stream of chunks that is complete."""
-        try:
-            value = fold_events(raw.body) if is_event_stream(raw.body) else parse_json(raw.body)
-        except ValueError as error:
-            what = "a reply without content" if not raw.body.strip() else "a reply that is no complete JSON"
-            return Fault(Outcome.MALFORMED_REPLY, f"{what}: {error}", maybe_billed=True)
-        if isinstance(value, list) and len(value) == 1:
-            value = value[0]  # Google's gateways wrap error objects in a list
-        reply = as_object(value)
+        reply = reply_object(raw.body, fold_events if is_event_stream(raw.body) else parse_json)
+        if isinstance(reply, Fault):
+            return reply
         usage = read_usage(reply)
         if holds_error(reply):
             return read_fault_in_reply(raw, error_in(0, reply), provider, self._now_s(), usage)

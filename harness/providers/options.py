@@ -35,7 +35,10 @@ def check_request(request: Request, model: Model, reserved: Collection[str]) -> 
 def image_mime(part: ImagePart, model: Model) -> str:
     """Return the MIME type under which an image is sent. Raises UnsupportedInputError on a new recipe."""
     if part.recipe not in RECIPE_VERSIONS:
-        raise UnsupportedInputError(f"cannot send an image by the recipe {part.recipe!r} to {model.name!r}")
+        known = ", ".join(RECIPE_VERSIONS)
+        raise UnsupportedInputError(
+            f"cannot send an image by the recipe {part.recipe!r} to {model.name!r}; known: {known}"
+        )
     return mime_as_sent(part.media, part.recipe)
 
 
@@ -45,5 +48,6 @@ def _check_images(request: Request, model: Model) -> None:
         raise UnsupportedInputError(f"model {model.name!r} takes no images; leave it out of this condition")
     if model.max_images is not None and images > model.max_images:
         raise UnsupportedInputError(
-            f"model {model.name!r} takes {model.max_images} images, the request has {images}"
+            f"model {model.name!r} takes {model.max_images} images, the request has {images}; leave it "
+            "out of this condition, or correct its max_images"
         )

@@ -12,11 +12,8 @@ from typing import Any, Final
 
 from harness.simulator.instances import Path, Schema, is_flag, kind_of, resolve
 
-_LINES: Final = re.DOTALL | re.MULTILINE
-_QUOTATIONS: Final = (
-    re.compile(r"^(?P<mark>={3,} \S+ ={3,})\n(?P<answer>.*)\n(?P=mark)[ \t]*$", _LINES),
-    re.compile(r"^-+ ?BEGIN ANSWER ?-+\n(?P<answer>.*)\n-+ ?END ANSWER ?-+", _LINES),
-    re.compile(r"<answer>(?P<answer>.*)</answer>", _LINES),
+_QUOTATION: Final = re.compile(
+    r"^(?P<mark>={3,} \S+ ={3,})\n(?P<answer>.*)\n(?P=mark)[ \t]*$", re.DOTALL | re.MULTILINE
 )
 _VALUE: Final = re.compile(
     r"[\s\"'`*:=|\]-]{0,12}?(?<![\w.])(1|0|yes|no|true|false|null|none)(?![\w.])", re.IGNORECASE
@@ -38,10 +35,8 @@ _SENTENCE_END: Final = re.compile(r"[.!?](?:\s|$)|\n\s*\n")
 
 def quoted_answer(prompt: str) -> str:
     """Return the answer that a reformatter's prompt quotes; empty where it quotes none."""
-    for quotation in _QUOTATIONS:
-        if found := quotation.search(prompt):
-            return found["answer"]
-    return ""
+    found = _QUOTATION.search(prompt)
+    return found["answer"] if found else ""
 
 
 def restate(schema: Schema, answer: str) -> Any:

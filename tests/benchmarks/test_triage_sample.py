@@ -78,8 +78,8 @@ def test_a_copy_is_the_same_and_still_synthetic(tmp_path: Path) -> None:
 
 def test_a_copy_never_touches_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("x", encoding="utf-8")
-    for out in (tmp_path, tmp_path / "mine.txt"):
-        with pytest.raises(ConfigError, match="is not empty; give --out a new folder"):
+    for out, says in ((tmp_path, "is not empty"), (tmp_path / "mine.txt", "is no folder")):
+        with pytest.raises(ConfigError, match=f"{says}; name a new or an empty one"):
             TRIAGE.write_sample(out)
     assert files(tmp_path) == {"mine.txt": b"x"}
 

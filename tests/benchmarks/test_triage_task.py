@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from harness.benchmarks.base import Case, Prompt, get_benchmark
+from harness.benchmarks.base import Case, Prompt, chosen_conventions, get_benchmark
 from harness.benchmarks.prompts import load_prompt, placeholders, render
 from harness.benchmarks.triage import taxonomy
 from harness.benchmarks.triage.task import Triage
@@ -123,8 +123,8 @@ def test_a_case_without_its_image_is_not_asked_without_it() -> None:  # F16
     assert TRIAGE.render(bare, "complaint", TRIAGE.prompt("complaint"))
 
 
-def test_the_users_prompt_may_leave_the_complaint_out_beside_an_image() -> None:
-    (message,) = TRIAGE.render(CASE, "both", Prompt("p.txt", "0", "Look at this {{x}}."))
+def test_double_braces_of_the_users_prompt_are_single_ones() -> None:
+    (message,) = TRIAGE.render(CASE, "opg", Prompt("p.txt", "0", "Look at this {{x}}."))
     assert message.parts == (TextPart("Look at this {x}."), ImagePart(IMAGE))
 
 
@@ -132,7 +132,8 @@ def test_the_users_prompt_may_leave_the_complaint_out_beside_an_image() -> None:
     ("condition", "text", "says"),
     [
         ("opg", "{chief_complaint}", "'opg' shows nothing of the complaint"),
-        ("complaint", "Guess.", "the same question of every case"),
+        ("complaint", "Guess.", "put it where the complaint goes"),
+        ("both", "Guess.", "choose --conditions opg"),
         (
             "both",
             "{labels}",
@@ -188,8 +189,19 @@ def test_the_benchmark_is_found_by_name_and_states_its_departure() -> None:
 
 @pytest.mark.parametrize("conventions", [{"zero_division": "2"}, {"zero": "0"}])
 def test_an_unknown_convention_is_refused(conventions: dict[str, str]) -> None:
-    with pytest.raises(UnknownNameError, match="known: "):
-        TRIAGE.metrics([], conventions)
+    with pytest.raises(ConfigError, match="known: "):
+        chosen_conventions(TRIAGE, conventions)
+
+
+def test_every_convention_has_a_value_and_the_first_is_the_default() -> None:
+    chosen = chosen_conventions(TRIAGE, {"case_f1_empty": "0"})
+    assert chosen == {"zero_division": "0", "case_f1_empty": "0"}
+
+
+def test_the_table_shows_metrics_that_exist_the_main_one_first() -> None:
+    paths = [column.path for column in TRIAGE.table_columns]
+    assert paths[0] == TRIAGE.main_metric
+    assert set(paths) <= TRIAGE.metrics([], chosen_conventions(TRIAGE, {})).keys()
 
 
 def test_unknown_names_are_refused() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from store_examples import a_key, a_session, an_exchange
 
-from harness.cache.claims import LEASE_S, RENEW_EVERY_S
+from harness.cache.claims import ALIVE_GRACE_S, LEASE_S, RENEW_EVERY_S
 from harness.cache.owner import Owner, this_process
 from harness.cache.store import Store
 from harness.errors import StoreError
@@ -108,19 +108,31 @@ async def test_an_append_gives_the_claim_up_in_the_same_commit(ours: Store, thei
 
 
 async def test_a_lapsed_lease_is_taken_over_and_its_late_owner_cannot_undo_that(
-    ours: Store, theirs: Store, clock: Clock
+    store_path: Path, theirs: Store, clock: Clock
 ) -> None:
-    await ours.claim(KEY)
-    clock.pass_s(LEASE_S - 0.001)
-    assert not await theirs.claim(KEY)
-    clock.pass_s(0.001)
-    assert await theirs.claim_holder(KEY) is None
-    assert await theirs.claim(KEY)
-    await ours.renew_claims()
-    await ours.release(KEY)
-    holder = await theirs.claim_holder(KEY)
+    elsewhere = gone(host="another machine")
+    async with await Store.open(str(store_path), clock=clock, owner=elsewhere) as ours:
+        await ours.claim(KEY)
+        clock.pass_s(LEASE_S - 0.001)
+        assert not await theirs.claim(KEY)
+        clock.pass_s(0.001)
+        assert await theirs.claim_holder(KEY) is None
+        assert await theirs.claim(KEY)
+        await ours.renew_claims()
+        await ours.release(KEY)
+        holder = await theirs.claim_holder(KEY)
     assert holder is not None
     assert holder.ours
+
+
+async def test_a_clock_that_was_set_takes_no_claim_from_a_process_that_lives(
+    ours: Store, theirs: Store, clock: Clock
+) -> None:  # F25
+    await ours.claim(KEY)
+    clock.pass_s(LEASE_S + ALIVE_GRACE_S - 1)
+    assert not await theirs.claim(KEY)
+    clock.pass_s(1)
+    assert await theirs.claim(KEY)
 
 
 async def test_leases_are_renewed_every_twenty_seconds(store_path: Path, clock: Clock) -> None:

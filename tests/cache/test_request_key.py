@@ -1,16 +1,20 @@
+"""Keys as they are made for sending: by `identity.build`, from a request and the settings of its model."""
+
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import pytest
 
-from harness.cache.key import endpoint_identity, normalised_url, request_key, wire_document
-from harness.media import Media
-from harness.messages import MediaSlot, WireRequest, WireValue
+from harness.cache.key import endpoint_identity, normalised_url, wire_document
+from harness.identity import build
+from harness.media import RECIPE_VERSIONS, Media
+from harness.messages import ImagePart, MediaSlot, Message, Request, Schema, TextPart, WireRequest
+from harness.providers.base import ADAPTERS, get_adapter
 from harness.settings import (
     ANSWER_FIELDS_MODEL,
     ANSWER_FIELDS_PROVIDER,
@@ -21,139 +25,158 @@ from harness.settings import (
     Provider,
 )
 
+Kind: TypeAlias = Literal["openai", "gemini", "simulator"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
+OTHER: Mapping[Kind, Kind] = {"openai": "gemini", "gemini": "openai", "simulator": "openai"}
+
 SHA = "1" * 64
 MEDIA = Media(SHA, "image/png", 100, 10, 10, Path("one.png"))
-BODY: dict[str, WireValue] = {
-    "model": "gpt",
-    "messages": [
-        {"role": "system", "content": "be brief"},
-        {"role": "user", "content": [{"text": "why"}, {"image": MediaSlot(MEDIA, "original", "data:,")}]},
-    ],
-    "temperature": 0,
-    "max_tokens": 100,
-    "reasoning_effort": "low",
-    "response_format": {"json_schema": {"type": "object"}},
-}
-WIRE = WireRequest("/chat/completions", BODY, headers={"X-Mode": "a"})
-VERSIONS = {"original": 1, "png": 1}
+PHOTO = replace(MEDIA, sha256="2" * 64)
+SCHEMA = Schema("answer-v1", "3" * 64, {"type": "object", "properties": {"a": {"type": "string"}}})
+PARAMS = {"temperature": 0, "max_tokens": 100, "reasoning_effort": "low"}
 
 
-def key(**changes: Any) -> str:
-    arguments: dict[str, Any] = {
-        "adapter": "openai",
-        "wire_revision": 1,
-        "endpoint": "https://api.test/v1",
-        "model": "gpt",
-        "wire": WIRE,
-        "attempt": 1,
-        "repeat": 1,
-        "provider_headers": {"X-Org": "lab"},
-        "recipe_versions": VERSIONS,
-    }
-    return request_key(**(arguments | changes))
+def provider(kind: Kind, **changes: Any) -> Provider:
+    given = {"base_url": "http://host/v1", "headers": {"x-org": "lab"}}
+    return Provider(name="p", adapter=kind, **(given | changes))
 
 
-def body(**changes: WireValue) -> WireRequest:
-    return replace(WIRE, body={**BODY, **changes})
+def model(kind: Kind, **changes: Any) -> Model:
+    given = {"provider": provider(kind), "model": "weights", "structured": ("json", "schema")}
+    return Model(name="m", **(given | changes))
 
 
-def messages(system: str = "be brief", slots: tuple[MediaSlot, ...] = ()) -> list[WireValue]:
-    images: list[WireValue] = [{"image": slot} for slot in slots or (MediaSlot(MEDIA, "original", "data:,"),)]
-    return [{"role": "system", "content": system}, {"role": "user", "content": [{"text": "why"}, *images]}]
+def turns(
+    *images: ImagePart, system: str = "be brief", text: str = "why"
+) -> tuple[Message, ...]:
+    return Message("system", (TextPart(system),)), Message("user", (TextPart(text), *images))
 
 
-ORIGINAL = MediaSlot(MEDIA, "original", "data:,")
+REQUEST = Request(turns(ImagePart(MEDIA)), params=PARAMS, schema=SCHEMA, structured="schema")
+
+
+def key(kind: Kind, *, at: Mapping[str, Any] | None = None, of: str = "weights", **changes: Any) -> str:
+    """Return the key of a request with changes; `at`: changes of the provider, `of`: the model's id."""
+    asked = model(kind, provider=provider(kind, **(at or {})), model=of)
+    return build(replace(REQUEST, **changes), asked).key
+
+
+def params(**changes: Any) -> dict[str, Any]:
+    return {"params": PARAMS | changes}
+
+
+def shown(*images: ImagePart) -> dict[str, Any]:
+    return {"messages": turns(*images)}
+
 
 DIFFERENT: Mapping[str, dict[str, Any]] = {
-    "adapter": {"adapter": "gemini"},
-    "wire revision": {"wire_revision": 2},
-    "endpoint": {"endpoint": "https://other.test/v1"},
-    "model": {"model": "gpt-2"},
+    "address": {"at": {"base_url": "http://other.test/v1"}},
+    "name of the endpoint": {"at": {"endpoint": "lab"}},
+    "model": {"of": "weights-2"},
     "attempt": {"attempt": 2},
     "repeat": {"repeat": 2},
-    "header of the wire": {"wire": replace(WIRE, headers={"X-Mode": "b"})},
-    "header of the provider": {"provider_headers": {"X-Org": "other"}},
-    "temperature": {"wire": body(temperature=1)},
-    "reasoning effort": {"wire": body(reasoning_effort="high")},
-    "max tokens": {"wire": body(max_tokens=101)},
-    "name of max tokens": {
-        "wire": replace(
-            WIRE,
-            body={("max_completion_tokens" if k == "max_tokens" else k): v for k, v in BODY.items()},
-        )
-    },
-    "schema": {"wire": body(response_format={"json_schema": {"type": "array"}})},
-    "system text": {"wire": body(messages=messages("be long"))},
-    "image bytes": {
-        "wire": body(messages=messages(slots=(replace(ORIGINAL, media=replace(MEDIA, sha256="2" * 64)),)))
-    },
-    "image recipe": {"wire": body(messages=messages(slots=(replace(ORIGINAL, recipe="png"),)))},
-    "image prefix": {"wire": body(messages=messages(slots=(replace(ORIGINAL, prefix=""),)))},
-    "number of images": {"wire": body(messages=messages(slots=(ORIGINAL, ORIGINAL)))},
-    "recipe version": {"recipe_versions": {"original": 2, "png": 1}},
-    "true for 1": {"wire": body(temperature=True)},
-    "a parameter that is null": {"wire": body(seed=None)},
+    "header of the provider": {"at": {"headers": {"x-org": "other"}}},
+    "temperature": params(temperature=1),
+    "reasoning effort": params(reasoning_effort="high"),
+    "max tokens": params(max_tokens=101),
+    "another parameter": params(seed=7),
+    "a parameter that is null": params(seed=None),
+    "true for 1": params(temperature=True),
+    "schema": {"schema": replace(SCHEMA, body={"type": "array"})},
+    "structured output": {"structured": "json"},
+    "no structured output": {"structured": "off"},
+    "system text": {"messages": turns(ImagePart(MEDIA), system="be long")},
+    "user text": {"messages": turns(ImagePart(MEDIA), text="how")},
+    "image bytes": shown(ImagePart(PHOTO)),
+    "image recipe": shown(ImagePart(MEDIA, "png")),
+    "number of images": shown(ImagePart(MEDIA), ImagePart(MEDIA)),
+    "no image": shown(),
+    "second image": shown(ImagePart(MEDIA), ImagePart(PHOTO)),
+    "order of images": shown(ImagePart(PHOTO), ImagePart(MEDIA)),
+    "lone surrogate": {"messages": turns(ImagePart(MEDIA), text="\ud800")},
 }
 
 SAME: Mapping[str, dict[str, Any]] = {
-    "another path of the same image": {
-        "wire": body(messages=messages(slots=(replace(ORIGINAL, media=replace(MEDIA, path=Path("b"))),)))
-    },
-    "streaming": {"wire": replace(WIRE, transport={"stream": True}, path="/chat/completions:stream")},
-    "service tier": {"wire": replace(WIRE, transport={"service_tier": "flex"})},
-    "headers of transport": {"wire": replace(WIRE, transport_headers={"X-Trace": "1"})},
-    "order of the body": {"wire": replace(WIRE, body=dict(reversed(BODY.items())))},
-    "0.0 for 0": {"wire": body(temperature=0.0)},
-    "case of header names": {"wire": replace(WIRE, headers={"x-mode": "a"})},
-    "header of the provider in the wire": {
-        "wire": replace(WIRE, headers={"x-mode": "a", "x-org": "lab"}),
-        "provider_headers": None,
-    },
-    "version of an unused recipe": {"recipe_versions": {"original": 1, "png": 9}},
+    "another path of the same image": shown(ImagePart(replace(MEDIA, path=Path("b")))),
+    "service tier": params(service_tier="flex"),
+    "order of the parameters": {"params": dict(reversed(PARAMS.items()))},
+    "0.0 for 0": params(temperature=0.0),
+    "case of header names": {"at": {"headers": {"X-Org": "lab"}}},
+    "spelling of the address": {"at": {"base_url": "HTTP://HOST:80/v1/"}},
+    "what the answer is for": {"purpose": "reformat"},
 }
 
 
+@EVERY_KIND
 @pytest.mark.parametrize("name", DIFFERENT)
-def test_whatever_changes_the_answer_changes_the_key(name: str) -> None:  # F1 F4 F10 F11
-    assert key(**DIFFERENT[name]) != key()
+def test_whatever_changes_the_answer_changes_the_key(kind: Kind, name: str) -> None:  # F1 F4 F10 F11
+    assert key(kind, **DIFFERENT[name]) != key(kind)
 
 
 def test_no_two_different_requests_share_a_key() -> None:  # F1
-    keys = [key(), *(key(**changes) for changes in DIFFERENT.values())]
+    keys = [key(kind, **changes) for kind in KINDS for changes in ({}, *DIFFERENT.values())]
     assert len(set(keys)) == len(keys)
 
 
+@EVERY_KIND
 @pytest.mark.parametrize("name", SAME)
-def test_what_does_not_change_the_answer_leaves_the_key(name: str) -> None:  # F2 F4
-    assert key(**SAME[name]) == key()
+def test_what_does_not_change_the_answer_leaves_the_key(kind: Kind, name: str) -> None:  # F2 F4
+    assert key(kind, **SAME[name]) == key(kind)
 
 
-def test_the_key_of_a_known_request_stays_what_it_is() -> None:
+@EVERY_KIND
+def test_a_new_wire_revision_is_a_new_request(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:  # F1
+    before = key(kind)
+    monkeypatch.setattr(get_adapter(kind), "wire_revision", 99)
+    assert key(kind) != before
+
+
+@EVERY_KIND
+def test_a_changed_conversion_is_a_new_request_where_it_is_used(
+    kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:  # F1 F2
+    before = key(kind)
+    monkeypatch.setitem(RECIPE_VERSIONS, "png", 99)
+    assert key(kind) == before
+    monkeypatch.setitem(RECIPE_VERSIONS, "original", 99)
+    assert key(kind) != before
+
+
+PINNED: Mapping[Kind, str] = {
+    "openai": "8a02c8b7119d72646fbff01bd720fca638ef2491e45b470d41dde0406f338b6c",
+    "gemini": "41e758b339d8a02e3748fb9c62e6a72936e0ea2fc13616d6bd7de8a75e6ba5a0",
+    "simulator": "a05f9a70c311a6aab1c60d5c916bbd863c6ab1a0cb6e647de346abdf0fc2494a",
+}
+
+
+@EVERY_KIND
+def test_the_key_of_a_known_request_stays_what_it_is(kind: Kind) -> None:
     # Whoever sees this fail makes every stored answer be paid for again: raise KEY_VERSION and say so.
-    assert key() == "943426e833a6e8bfe14dfa9cf61158150b552223a8f1259651566fbbc53ec9e7"
+    assert key(kind) == PINNED[kind]
 
 
-def test_a_key_is_sixty_four_hexadecimal_digits() -> None:
-    assert len(key()) == 64
-    assert int(key(), 16) >= 0
+def test_every_adapter_is_tried() -> None:
+    assert set(KINDS) == set(ADAPTERS) == set(PINNED)
 
 
 def test_a_recipe_that_nobody_knows_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown recipe 'original'; known: webp"):
-        key(recipe_versions={"webp": 1})
+    wire = WireRequest("/x", {"image": MediaSlot(MEDIA, "webp")})
+    with pytest.raises(ValueError, match="unknown recipe 'webp'; known: jpeg, original, png"):
+        wire_document(wire)
 
 
 def test_the_stored_body_holds_media_by_digest() -> None:
-    stored = json.loads(wire_document(WIRE, recipe_versions=VERSIONS))
-    image = stored["messages"][1]["content"][1]["image"]
-    assert image == {"$media": [SHA, "original", 1], "prefix": "data:,"}
+    stored = json.loads(wire_document(build(REQUEST, model("openai")).wire))
+    image = stored["messages"][1]["content"][1]["image_url"]["url"]
+    assert image == {"$media": [SHA, "original", 1], "prefix": "data:image/png;base64,"}
     assert stored["temperature"] == 0
 
 
-def test_lone_surrogates_in_a_prompt_have_a_key_and_a_document() -> None:
-    odd = body(messages=messages("\ud800"))
-    assert key(wire=odd) != key()
-    assert b"\\ud800" in wire_document(odd, recipe_versions=VERSIONS)
+@EVERY_KIND
+def test_lone_surrogates_in_a_prompt_have_a_document(kind: Kind) -> None:
+    odd = replace(REQUEST, messages=turns(text="\ud800"))
+    assert b"\\ud800" in wire_document(build(odd, model(kind)).wire)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +205,6 @@ def test_a_named_endpoint_stands_for_whatever_address_it_has_today() -> None:
 
 PROVIDER_CHANGES: Mapping[str, object] = {
     "name": "other",
-    "adapter": "gemini",
     "base_url": "http://other.test/v1",
     "endpoint": "lab",
     "api_key_env": "OTHER_KEY",
@@ -196,7 +218,6 @@ PROVIDER_CHANGES: Mapping[str, object] = {
 
 MODEL_CHANGES: Mapping[str, object] = {
     "name": "other",
-    "provider": Provider(name="p", adapter="openai", base_url="http://other.test/v1"),
     "model": "other-weights",
     "inputs": ("text",),
     "structured": ("json",),
@@ -221,57 +242,53 @@ MODEL_CHANGES: Mapping[str, object] = {
     "note": "slow",
 }
 
-PROVIDER = Provider(name="p", adapter="openai", base_url="http://host/v1", headers={"x-org": "lab"})
-MODEL = Model(name="m", provider=PROVIDER, model="weights", params={"temperature": 0, "max_tokens": 100})
+def setting_key(asked: Model) -> str:
+    """Return the key of a question in text, so that a model which takes no image can be asked too."""
+    return build(Request(turns(), params=asked.params), asked).key
 
 
-def key_of(model: Model) -> str:
-    """The key as the client makes it, with the body that an adapter of the OpenAI form builds."""
-    params: dict[str, Any] = dict(model.params)
-    limit = params.pop("max_tokens")
-    wire = WireRequest(
-        "/chat/completions",
-        {"model": model.model, model.provider.max_tokens_field: limit, **params},
-        transport={"stream": True} if model.stream else {},
-    )
-    return request_key(
-        adapter=model.provider.adapter,
-        wire_revision=1,
-        endpoint=endpoint_identity(model.provider),
-        model=model.model,
-        wire=wire,
-        attempt=1,
-        repeat=1,
-        provider_headers=model.provider.headers,
-    )
+def usual(kind: Kind) -> Model:
+    return model(kind, params={"temperature": 0, "max_tokens": 100}, structured=())
 
 
 def test_every_setting_is_classified_and_tried() -> None:  # F1 F2
     # A new field: decide whether it changes the answer (ANSWER_FIELDS_*), then give it a changed value here.
-    assert set(PROVIDER_CHANGES) == set(Provider.model_fields)
-    assert set(MODEL_CHANGES) == set(Model.model_fields)
+    assert {*PROVIDER_CHANGES, "adapter"} == set(Provider.model_fields)
+    assert {*MODEL_CHANGES, "provider"} == set(Model.model_fields)
     assert set(Provider.model_fields) >= ANSWER_FIELDS_PROVIDER
     assert set(Model.model_fields) >= ANSWER_FIELDS_MODEL
 
 
+@EVERY_KIND
 @pytest.mark.parametrize("field", sorted(Provider.model_fields))
-def test_a_providers_setting_is_in_the_key_only_if_it_changes_the_answer(field: str) -> None:  # F1 F2
-    assert PROVIDER_CHANGES[field] != getattr(PROVIDER, field)
-    changed = PROVIDER.model_copy(update={field: PROVIDER_CHANGES[field]})
-    differs = key_of(MODEL.model_copy(update={"provider": changed})) != key_of(MODEL)
-    assert differs is (field in ANSWER_FIELDS_PROVIDER)
+def test_a_providers_setting_is_in_the_key_only_if_it_changes_the_answer(
+    kind: Kind, field: str
+) -> None:  # F1 F2
+    asked = usual(kind)
+    value = OTHER[kind] if field == "adapter" else PROVIDER_CHANGES[field]
+    assert value != getattr(asked.provider, field)
+    changed = asked.model_copy(update={"provider": asked.provider.model_copy(update={field: value})})
+    # Gemini's format has one name for the limit of the output, whatever the provider's settings say.
+    silent = field == "max_tokens_field" and kind == "gemini"
+    differs = setting_key(changed) != setting_key(asked)
+    assert differs is (field in ANSWER_FIELDS_PROVIDER and not silent)
 
 
+@EVERY_KIND
 @pytest.mark.parametrize("field", sorted(Model.model_fields))
-def test_a_models_setting_is_in_the_key_only_if_it_changes_the_answer(field: str) -> None:  # F1 F2
-    assert MODEL_CHANGES[field] != getattr(MODEL, field)
-    changed = MODEL.model_copy(update={field: MODEL_CHANGES[field]})
-    assert (key_of(changed) != key_of(MODEL)) is (field in ANSWER_FIELDS_MODEL)
+def test_a_models_setting_is_in_the_key_only_if_it_changes_the_answer(
+    kind: Kind, field: str
+) -> None:  # F1 F2
+    asked = usual(kind)
+    value = provider(kind, base_url="http://other.test/v1") if field == "provider" else MODEL_CHANGES[field]
+    assert value != getattr(asked, field)
+    changed = asked.model_copy(update={field: value})
+    assert (setting_key(changed) != setting_key(asked)) is (field in ANSWER_FIELDS_MODEL)
 
 
-def test_an_address_does_not_count_where_the_endpoint_is_named() -> None:  # F2
-    def named(url: str) -> Model:
-        provider = PROVIDER.model_copy(update={"endpoint": "lab", "base_url": url})
-        return MODEL.model_copy(update={"provider": provider})
+@EVERY_KIND
+def test_an_address_does_not_count_where_the_endpoint_is_named(kind: Kind) -> None:  # F2
+    def named(url: str) -> str:
+        return key(kind, at={"endpoint": "lab", "base_url": url})
 
-    assert key_of(named("http://node1/v1")) == key_of(named("http://node2/v1"))
+    assert named("http://node1/v1") == named("http://node2/v1")

@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
+from harness.benchmarks.base import MetricColumn
+from harness.benchmarks.triage.task import Triage
 from harness.cli.score_table import render
 
 
@@ -140,7 +145,25 @@ def test_a_name_cannot_reach_the_terminal_with_an_escape_sequence() -> None:
     assert "\x1b" not in render(score(row("evil\x1b[2Jname", 0.5, rank=1, not_applicable=["\x1b[31m"])))
 
 
-def test_another_benchmark_shows_its_first_metrics() -> None:
-    one = row("m", 0.5, rank=1)
-    one["as_answered"] = one["valid_only"] = {"bleu.four": metric(0.25, 250)}
-    assert "0.250" in render(score(one, benchmark="other"))
+class Other(Triage):
+    """A benchmark of its own, as far as a table can tell."""
+
+    table_columns = (MetricColumn("bleu.four", ("BLEU", "4"), 1),)
+    table_legend = "BLEU: overlap of words"
+    baseline_notes: Mapping[str, str] = {"echo": "repeats the question"}
+
+
+def test_a_benchmark_brings_its_columns_and_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.cli.score_table.get_benchmark", lambda name: Other())
+    rows = row("m", 0.5, rank=1), row("echo", 0.1, kind="baseline")
+    for one in rows:
+        one["as_answered"] = one["valid_only"] = {"bleu.four": metric(0.25, 250)}
+    text = render(score(*rows, benchmark="other"))
+    assert line_with(text, "  1 m").split()[4:] == ["0.2"]
+    assert "BLEU: overlap of words" in text and "echo: repeats the question" in text
+
+
+def test_baselines_that_stand_in_the_table_are_explained_and_no_others() -> None:
+    text = " ".join(render(score(row("m", 0.5), row("prevalence", 0.2, kind="baseline"))).split())
+    assert "prevalence: guesses each label" in text and "it uses the references" in text
+    assert "refers no one" not in text

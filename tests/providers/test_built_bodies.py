@@ -8,19 +8,20 @@ from wire_doubles import SCAN, SCHEMA, SCHEMA_BODY, ask, model, plain, request
 from harness.canonical import digest
 from harness.errors import UnsupportedInputError
 from harness.messages import ImagePart, Message, Request, Schema, TextPart
-from harness.providers.base import Adapter, get_adapter
+from harness.providers.base import ADAPTERS, Adapter, get_adapter
 
-OPENAI, GEMINI = get_adapter("openai"), get_adapter("gemini")
+OPENAI, GEMINI, SIMULATOR = get_adapter("openai"), get_adapter("gemini"), get_adapter("simulator")
 BOTH = pytest.mark.parametrize("adapter", [OPENAI, GEMINI], ids=["openai", "gemini"])
 
 PARAMS = {"temperature": 0, "top_p": 0.9, "max_tokens": 100, "seed": 7, "stop": ["END"], "min_p": 0.1}
 PINNED = {
     ("openai", 1): "d085ec5178f9f415e9af8ff9879eaaa9f68f505c1339e4a8f99efc056a48d283",
     ("gemini", 1): "32a13d610596232042fddb336e0bf62d0ec3bb653c7aaa6bfba013ab9a752805",
+    ("simulator", 1): "c62f33e2ffae32b4b81e91a83fb81c517afcc10e4a8338957af29fa990487b47",
 }
 
 
-@BOTH
+@pytest.mark.parametrize("adapter", [get_adapter(kind) for kind in ADAPTERS], ids=list(ADAPTERS))
 def test_a_changed_body_needs_a_new_wire_revision(adapter: Adapter) -> None:  # F1
     wire = adapter.build(request(params=PARAMS, schema=SCHEMA, structured="schema"), model(adapter.kind))
     assert PINNED[adapter.kind, adapter.wire_revision] == digest([wire.path, plain(wire.body)])
@@ -85,6 +86,21 @@ def test_gemini_body_holds_text_and_images_in_order() -> None:
             "responseMimeType": "application/json",
             "responseJsonSchema": SCHEMA_BODY,
         },
+    }
+
+
+def test_simulator_body_is_openais_with_what_a_simulated_model_must_know() -> None:
+    asked = request(params=PARAMS, schema=SCHEMA, structured="schema", attempt=2, repeat=3)
+    wire = SIMULATOR.build(asked, model("simulator"))
+    assert wire.path == "/chat/completions"
+    assert plain(wire.body) == {
+        **plain(OPENAI.build(asked, model("openai")).body),
+        "simulator": {"seed": 7, "schema": SCHEMA_BODY},
+    }
+    assert wire.transport_headers == {
+        "X-Harness-Attempt": "2",
+        "X-Harness-Repeat": "3",
+        "X-Harness-Purpose": "answer",
     }
 
 

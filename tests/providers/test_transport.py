@@ -186,8 +186,7 @@ async def test_a_drop_in_the_middle_of_a_large_request_is_not_billed(transport: 
 async def test_a_connection_closed_while_it_was_idle_is_not_used_again(transport: Transport) -> None:
     with ScriptedServer(burst(1, closing(chat_reply("one")))) as server:
         first = await send(transport, server.url)
-        await asyncio.to_thread(server.wait_for, 1)
-        await asyncio.sleep(0.02)  # the close arrives
+        await asyncio.to_thread(server.wait_until_closed)
         second = await send(transport, server.url)
     assert (first.fault, second.fault) == (None, None)
     assert [arrival.connection for arrival in server.arrivals] == [1, 2]

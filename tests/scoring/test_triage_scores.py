@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from harness.benchmarks.base import Case, MetricValue, Scored
-from harness.benchmarks.triage.baselines import DESCRIPTIONS, baselines
+from harness.benchmarks.triage.baselines import baselines
 from harness.benchmarks.triage.scores import score
 from harness.benchmarks.triage.task import Triage
 from harness.benchmarks.triage.taxonomy import DOMAINS, LABELS, answer_of, flags_of
@@ -124,6 +124,24 @@ def test_no_units_keep_every_path_with_a_reason(zero_division: str) -> None:
     assert all(metric.value is None and metric.n == 0 and metric.reason for metric in found.values())
 
 
+@pytest.mark.parametrize("empty", ["0", "1"])
+def test_a_rows_values_are_the_means_of_what_its_units_score_by_themselves(empty: str) -> None:
+    generator = random.Random(11)
+    conventions = {"zero_division": "0", "case_f1_empty": empty}
+    units = [*TOY, failed(case("nothing lost")), unit(case("same domain", GINGIVITIS), SEVERE)]
+    for number in range(60):
+        of = case(str(number), *generator.sample(LABELS, number % 5))
+        given = generator.sample(LABELS, generator.randrange(4))
+        units.append(failed(of) if number % 7 == 0 else unit(of, *given))
+    row = score(units, conventions)
+    scores = [Triage().score_unit(one, conventions) for one in units]
+    assert len(scores[0]) == 5
+    for path in scores[0]:
+        values = [value for one in scores if (value := one[path]) is not None]
+        assert row[path].value == pytest.approx(sum(values) / len(values), abs=1e-12), path
+        assert row[path].n == len(values), path
+
+
 def test_no_metric_is_ever_nan() -> None:
     rows: tuple[Sequence[Scored], ...] = ([], TOY, TOY[:1], TOY[2:3], TOY[3:])
     for units in rows:
@@ -155,7 +173,7 @@ def test_the_case_with_five_or_more_domains_is_in_the_last_group() -> None:
 def test_the_baseline_that_refers_no_one() -> None:
     cases = [one.case for one in TOY]
     rows = baselines(cases, CONVENTIONS)
-    assert set(rows) == set(DESCRIPTIONS) == {"nothing", "prevalence"}
+    assert set(rows) == set(Triage.baseline_notes) == {"nothing", "prevalence"}
     assert rows["nothing"] == score([unit(one) for one in cases], CONVENTIONS)
     assert rows["nothing"]["fine.exact_match"].value == 0.25
 
@@ -187,6 +205,6 @@ def test_raters_of_the_sample_score_by_the_same_paths() -> None:
     cases = triage.load(triage.sample_dir())
     for ratings in cases.raters.values():
         units = [Scored(one, UnitOutcome.VALID, ratings[one.id]) for one in cases.cases]
-        found = triage.metrics(units, {})
+        found = triage.metrics(units, CONVENTIONS)
         assert 0.3 < (found["fine.micro_f1"].value or 0) < 1
         assert found["fine.micro_f1"].n == 24

@@ -125,7 +125,8 @@ async def test_200_questions_are_answered_at_once_each_with_its_own(transport: T
     model, ids = a_model("sim/reformatter"), range(200)
 
     async def restated(number: int) -> str:
-        request = a_request(f"<answer>Crowns: 1, reasoning: number {number}</answer>", purpose="reformat")
+        quoted = f"=== 0a ===\nCrowns: 1, reasoning: number {number}\n=== 0a ==="
+        request = a_request(quoted, purpose="reformat")
         return (await ask(transport, server.url, model, request))[0].text
 
     async with SimulatorServer() as server, asyncio.TaskGroup() as group:
@@ -197,12 +198,18 @@ async def test_each_fault_is_the_real_one_and_clears(
 async def test_stopping_does_not_wait_for_a_stalled_request(
     transport: Transport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.simulator.server.fault", lambda question, send: "stall")
+    stalled = asyncio.Event()
+
+    def stall(question: object, send: int) -> str:
+        stalled.set()
+        return "stall"
+
+    monkeypatch.setattr("harness.simulator.server.fault", stall)
     monkeypatch.setattr("harness.simulator.server.STALL_S", 60)
     server = SimulatorServer()
     url = await server.start()
     task = asyncio.ensure_future(ask_once(transport, url, a_model("sim/flaky"), a_request()))
-    await asyncio.sleep(0.05)
+    await asyncio.wait_for(stalled.wait(), 3)
     await asyncio.wait_for(server.stop(), 3)
     meaning = await task
     assert isinstance(meaning, Fault)

@@ -25,6 +25,7 @@ from sweep_kit import (
     right_answer,
     run_args,
     spawn,
+    wait_said,
     wait_until,
     write_cases,
     write_config,
@@ -58,7 +59,7 @@ def test_a_second_ctrl_c_stops_at_once_and_the_store_stays_sound(tmp_path: Path)
         process = spawn(*run_args(tmp_path), cwd=tmp_path)
         wait_until(lambda: len(server.arrivals) >= 1)
         process.send_signal(signal.SIGINT)
-        time.sleep(0.2)
+        wait_said(process, "interrupted:")
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
         done = finish(process)
@@ -184,3 +185,36 @@ def test_a_pipe_is_told_of_waits_and_retries_and_their_reasons(tmp_path: Path) -
         progress.say_lines({"m": pool.status()}, Budget(MaxCost()))
     assert "0/10" in err.getvalue() and "waiting 42 s (rate limited)" in err.getvalue()
     assert "1 rate_limited" in err.getvalue()
+
+
+def test_a_store_that_is_deleted_while_in_use_ends_the_run(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 40)
+
+    def script(arrival: Arrival) -> Behaviour:
+        if arrival.number == 10:
+            for file in tmp_path.glob("store.sqlite3*"):
+                file.unlink()
+        return right_answer(arrival)
+
+    with ScriptedServer(script) as server:
+        write_config(tmp_path, server.url, max_in_flight=2)
+        done = harness(*run_args(tmp_path))
+    assert done.code == 1 and "deleted, moved or replaced" in done.err
+    assert len(server.arrivals) < 20
+
+
+def test_a_case_whose_image_changes_during_the_run_is_left_for_later(tmp_path: Path) -> None:  # F14
+    data = write_cases(tmp_path / "data", 4)
+
+    def script(arrival: Arrival) -> Behaviour:
+        if arrival.json["model"] == "a" and case_number(arrival) == 3:
+            (data / "images" / "001.png").write_bytes((data / "images" / "000.png").read_bytes())
+        return right_answer(arrival)
+
+    with ScriptedServer(script) as server:
+        write_config(tmp_path, server.url, ["a", "b"], max_in_flight=1)
+        done = harness(*run_args(tmp_path, "--order", "model", "--json", models="a,b"))
+    assert done.code == 3
+    rows = {row["model"]: row for row in done.json["rows"] if row["kind"] == "model"}
+    assert rows["a"]["outcomes"] == {"valid": 4} and rows["a"]["n_cases"] == 4
+    assert rows["b"]["outcomes"] == {"provider_error": 1, "valid": 3} and rows["b"]["incomplete"]

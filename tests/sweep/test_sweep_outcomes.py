@@ -17,8 +17,9 @@ from scripted_replies import (
     json_reply,
     status_reply,
 )
-from scripted_server import ScriptedServer
+from scripted_server import ScriptedServer, closed_url
 from sweep_kit import (
+    Done,
     answer_text,
     case_number,
     harness,
@@ -35,18 +36,20 @@ from harness.benchmarks.base import Case
 AT_ONCE = {"retry-after-ms": "10"}
 
 
-def sweep(tmp_path: Path, script: Script, *more: str, cases: int = 1, **settings: object) -> ScriptedServer:
+def sweep(
+    tmp_path: Path, script: Script, *more: str, cases: int = 1, **settings: object
+) -> tuple[Done, ScriptedServer]:
     """Run a sweep against a script; the server is stopped afterwards and keeps its log."""
     write_cases(tmp_path / "data", cases)
     with ScriptedServer(script) as server:
         write_config(tmp_path, server.url, **settings)
-        server.done = harness(*run_args(tmp_path, *more))  # type: ignore[attr-defined]
-    return server
+        done = harness(*run_args(tmp_path, *more))
+    return done, server
 
 
 def test_a_valid_answer_ends_with_exit_0_and_a_table(tmp_path: Path) -> None:
-    server = sweep(tmp_path, right_answer, cases=3)
-    assert server.done.code == 0, server.done.err  # type: ignore[attr-defined]
+    done, server = sweep(tmp_path, right_answer, cases=3)
+    assert done.code == 0, done.err
     assert outcomes(tmp_path) == {"valid": 3}
     assert len(server.arrivals) == 3
 
@@ -69,11 +72,11 @@ def test_a_valid_answer_ends_with_exit_0_and_a_table(tmp_path: Path) -> None:
 def test_unusable_answers_have_distinct_outcomes_and_no_prediction(
     tmp_path: Path, reply: Reply, outcome: str, asks: int
 ) -> None:  # F5 F6
-    server = sweep(tmp_path, lambda arrival: reply)
+    done, server = sweep(tmp_path, lambda arrival: reply)
     (record,) = records(tmp_path)
     assert (record["outcome"], record["prediction"], record["stage"]) == (outcome, None, None)
     assert len(server.arrivals) == len(record["exchanges"]) == asks
-    assert server.done.code == 0  # type: ignore[attr-defined]
+    assert done.code == 0
 
 
 @pytest.mark.parametrize(
@@ -90,7 +93,8 @@ def test_unusable_answers_have_distinct_outcomes_and_no_prediction(
             "not_attempted",
             "model_not_found",
         ),
-        (status_reply(413, "request too large"), 1, "not_applicable", None),
+        (status_reply(403, "not for you"), 1, "not_attempted", "auth"),
+        (status_reply(413, "request too large"), 1, "not_applicable", "unsupported_input"),
         (status_reply(402, "Insufficient Balance"), 1, "not_attempted", "quota_exhausted"),
         (
             status_reply(429, "You exceeded your current quota", code="insufficient_quota"),
@@ -98,19 +102,56 @@ def test_unusable_answers_have_distinct_outcomes_and_no_prediction(
             "not_attempted",
             "quota_exhausted",
         ),
-        (status_reply(418, "I am a teapot"), 1, None, None),
+        (status_reply(418, "I am a teapot"), 1, "provider_error", "unknown"),
     ],
 )
 def test_every_status_is_sent_as_often_as_it_deserves(
-    tmp_path: Path, reply: Reply, sends: int, outcome: str | None, exchange: str | None
+    tmp_path: Path, reply: Reply, sends: int, outcome: str, exchange: str
 ) -> None:  # F20 F21 F22 F47
-    server = sweep(tmp_path, lambda arrival: reply, max_sends=3)
-    (record,) = records(tmp_path)
+    done, server = sweep(tmp_path, lambda arrival: reply, max_sends=3)
+    (record,) = records(tmp_path, raw=True)
     assert len(server.arrivals) == sends
     assert [one["send"] for one in record["exchanges"]] == list(range(1, sends + 1))
-    assert outcome is None or record["outcome"] == outcome
-    assert exchange is None or record["exchanges"][-1]["outcome"] == exchange
-    assert server.done.code == 3  # type: ignore[attr-defined]
+    assert (record["outcome"], record["prediction"]) == (outcome, None)
+    assert {one["outcome"] for one in record["exchanges"]} == {exchange}
+    assert [(one["status"], one["body"]) for one in record["exchanges"]] == [
+        (reply.status, reply.body.decode())
+    ] * sends
+    assert done.code == 3
+
+
+def test_retry_layers_do_not_multiply_in_the_other_format_either(tmp_path: Path) -> None:  # F20
+    error = {"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}
+    write_cases(tmp_path / "data", 1)
+    with ScriptedServer(lambda arrival: json_reply(error, 503, AT_ONCE)) as server:
+        config = write_config(tmp_path, server.url, max_sends=3)
+        config.write_text(config.read_text().replace('adapter = "openai"', 'adapter = "gemini"'))
+        done = harness(*run_args(tmp_path))
+    assert [arrival.path for arrival in server.arrivals] == ["/v1/models/m:generateContent"] * 3
+    (record,) = records(tmp_path)
+    assert (done.code, record["outcome"]) == (3, "provider_error")
+    assert [one["outcome"] for one in record["exchanges"]] == ["unavailable"] * 3
+
+
+def test_a_server_that_cannot_be_reached_is_nobodys_mistake(tmp_path: Path) -> None:  # F14
+    write_cases(tmp_path / "data", 3)
+    with ScriptedServer(right_answer) as server:
+        config = write_config(tmp_path, server.url)
+        gone = f'[providers.gone]\nadapter = "openai"\nbase_url = "{closed_url()}/v1"\n'
+        gone += '[models.lost]\nprovider = "gone"\nmodel = "lost"\n'
+        config.write_text(config.read_text() + gone)
+        done = harness(*run_args(tmp_path, "--max-wait", "0", "--json", models="m,lost"))
+    assert done.code == 3 and len(server.arrivals) == 3
+    rows = {row["model"]: row for row in done.json["rows"] if row["kind"] == "model"}
+    assert (rows["m"]["rank"], rows["m"]["incomplete"]) == (1, False)
+    lost = rows["lost"]
+    assert (lost["rank"], lost["incomplete"], lost["to_complete"]) == (None, True, 3)
+    assert lost["rank_reason"] == "incomplete: resume to complete: 3 units"
+    assert lost["as_answered"]["fine.macro_f1"] == {
+        "value": None, "n": 0, "ci": None, "reason": "no units to score"
+    }  # fmt: skip
+    kinds = {one["outcome"] for one in records(tmp_path) if one["model"] == "lost"}
+    assert kinds <= {"provider_error", "not_attempted"}
 
 
 @pytest.mark.parametrize(
@@ -165,7 +206,7 @@ def test_rate_limits_and_bad_answers_have_budgets_of_their_own(tmp_path: Path) -
         chat_reply("no again"),
         chat_reply(answer_text()),
     ]
-    server = sweep(tmp_path, lambda arrival: turns[arrival.number], max_sends=2)
+    _, server = sweep(tmp_path, lambda arrival: turns[arrival.number], max_sends=2)
     (record,) = records(tmp_path)
     assert (record["outcome"], record["stage"]) == ("valid", "attempt-3")
     assert [one["attempt"] for one in record["exchanges"]] == [1, 1, 1, 2, 3]
@@ -187,7 +228,7 @@ def test_feedback_neither_grows_nor_repeats_a_truncated_answer(tmp_path: Path) -
         chat_reply("cut off here", finish="length"),
         chat_reply("more nonsense"),
     ]
-    server = sweep(tmp_path, lambda arrival: turns[arrival.number], "--reask", "feedback")
+    _, server = sweep(tmp_path, lambda arrival: turns[arrival.number], "--reask", "feedback")
     first, second, third = server.arrivals
     assert "nonsense" in second.text and len(second.json["messages"]) == 3
     assert "cut off here" not in third.text and third.text == first.text
@@ -197,9 +238,9 @@ def test_one_poisoned_case_ends_alone(tmp_path: Path) -> None:  # F40
     def script(arrival: Arrival) -> Behaviour:
         return status_reply(400, "bad image") if case_number(arrival) == 3 else right_answer(arrival)
 
-    server = sweep(tmp_path, script, cases=8)
+    done, server = sweep(tmp_path, script, cases=8)
     assert outcomes(tmp_path) == {"valid": 7, "rejected": 1}
-    assert server.done.code == 3 and len(server.arrivals) == 8  # type: ignore[attr-defined]
+    assert done.code == 3 and len(server.arrivals) == 8
 
 
 def test_an_unforeseen_error_on_one_case_ends_that_case_alone(
@@ -215,11 +256,11 @@ def test_an_unforeseen_error_on_one_case_ends_that_case_alone(
         return render(case, *rest)
 
     monkeypatch.setattr(benchmark, "render", poisoned)
-    server = sweep(tmp_path, right_answer, cases=3)
+    done, _ = sweep(tmp_path, right_answer, cases=3)
     assert outcomes(tmp_path) == {"valid": 2, "provider_error": 1}
     (failed,) = [record for record in records(tmp_path) if record["case_id"] == "c001"]
     assert "ZeroDivisionError" in failed["error"]["message"] and "text of" not in json.dumps(failed["error"])
-    assert server.done.code == 3  # type: ignore[attr-defined]
+    assert done.code == 3
 
 
 def test_equal_cases_are_asked_once_and_each_has_its_record(tmp_path: Path) -> None:  # F25
@@ -234,7 +275,7 @@ def test_equal_cases_are_asked_once_and_each_has_its_record(tmp_path: Path) -> N
 
 
 def test_a_wrong_parameter_costs_five_calls(tmp_path: Path) -> None:
-    server = sweep(tmp_path, lambda arrival: status_reply(400, "unknown parameter", code="bad"), cases=40)
+    _, server = sweep(tmp_path, lambda arrival: status_reply(400, "unknown parameter", code="bad"), cases=40)
     assert len(server.arrivals) == 5
     assert outcomes(tmp_path) == {"rejected": 5, "not_attempted": 35}
 
@@ -255,9 +296,9 @@ def test_a_missing_or_broken_image_sends_nothing_and_names_the_file(tmp_path: Pa
 
 
 def test_a_model_without_images_is_not_applicable_and_exits_3(tmp_path: Path) -> None:  # F16
-    server = sweep(tmp_path, right_answer, cases=2, inputs=["text"])
+    done, server = sweep(tmp_path, right_answer, cases=2, inputs=["text"])
     assert outcomes(tmp_path) == {"not_applicable": 2} and server.arrivals == []
-    assert server.done.code == 3  # type: ignore[attr-defined]
+    assert done.code == 3
     write_config(tmp_path, server.url, inputs=["text"])
     with ScriptedServer(right_answer) as again:
         write_config(tmp_path, again.url, inputs=["text"])
@@ -311,3 +352,13 @@ def test_a_failing_reformatter_is_a_provider_error_and_is_asked_again(tmp_path: 
         assert harness(*run_args(tmp_path, reformatter="fixer")).code == 0
     assert outcomes(tmp_path) == {"reformatted": 1}
     assert sum(arrival.json["model"] == "m" for arrival in server.arrivals) == 3
+
+
+def test_an_answer_that_only_repeats_the_prompts_example_is_no_answer(tmp_path: Path) -> None:
+    done, server = sweep(tmp_path, lambda arrival: chat_reply(arrival.text))
+    assert done.code == 0 and len(server.arrivals) == 3
+    (record,) = records(tmp_path)
+    assert (record["outcome"], record["prediction"], record["error"]["kind"]) == ("unparsable", None, "echo")
+    score = harness("score", "--json", "--store", tmp_path / "store.sqlite3")
+    (row,) = [row for row in score.json["rows"] if row["kind"] == "model"]
+    assert row["outcomes"] == {"unparsable": 1} and row["as_answered"]["case_f1"]["value"] == 0

@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 from scripted_replies import Arrival, Behaviour, chat_reply, status_reply
 from scripted_server import ScriptedServer
-from sweep_kit import answer_text, harness, records, right_answer, run_args, write_cases, write_config
+from sweep_kit import (
+    answer_text,
+    case_number,
+    harness,
+    records,
+    right_answer,
+    run_args,
+    write_cases,
+    write_config,
+)
 
 SECRET = "sk-test-0123456789abcdef-SECRET"
 
@@ -34,6 +43,22 @@ def test_a_parameter_that_the_user_wrote_is_refused_where_a_model_does_not_take_
         assert done.code == 0
     assert "temperature" not in server.arrivals[0].json
     assert records(tmp_path)[0]["dropped_params"] == ["temperature"]
+
+
+def test_a_benchmarks_default_that_a_model_does_not_take_is_left_out_and_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # F15
+    from harness.benchmarks.triage import benchmark
+
+    monkeypatch.setattr(benchmark, "default_params", {"temperature": 0, "top_p": 0.5})
+    write_cases(tmp_path / "data", 1)
+    with ScriptedServer(right_answer) as server:
+        write_config(tmp_path, server.url, unsupported_params=["temperature"])
+        done = harness(*run_args(tmp_path))
+    assert done.code == 0 and "m does not take temperature: left out and recorded" in done.err
+    assert "temperature" not in server.arrivals[0].json and server.arrivals[0].json["top_p"] == 0.5
+    (record,) = records(tmp_path)
+    assert (record["params"], record["dropped_params"]) == ({"top_p": 0.5}, ["temperature"])
 
 
 def test_parameters_reach_the_wire_and_the_record(tmp_path: Path) -> None:
@@ -178,3 +203,164 @@ def test_a_server_that_says_nothing_is_given_up_in_bounded_time(tmp_path: Path) 
     assert record["outcome"] == "provider_error"
     assert [one["outcome"] for one in record["exchanges"]] == ["timeout"] * len(server.arrivals)
     assert len(server.arrivals) <= 2
+
+
+def test_a_dry_run_of_again_forecasts_what_is_really_sent(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 3)
+    with ScriptedServer(lambda arrival: chat_reply("no")) as server:
+        write_config(tmp_path, server.url)
+        assert harness(*run_args(tmp_path)).code == 0
+        sent = len(server.arrivals)
+        again = ("--again", "unparsable")
+        (model,) = harness(*run_args(tmp_path, *again, "--dry-run", "--json")).json["models"]
+        assert (model["stored"], model["to_send"]) == (0, 3) and len(server.arrivals) == sent
+        server.script = right_answer
+        assert harness(*run_args(tmp_path, *again)).code == 0
+    assert len(server.arrivals) == sent + 3
+
+
+def test_max_cost_for_a_model_that_is_not_asked_is_refused(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 1)
+    with ScriptedServer(right_answer) as server:
+        write_config(tmp_path, server.url, ["alpha"])
+        done = harness(*run_args(tmp_path, "--max-cost", "alhpa=2", models="alpha"))
+    assert done.code == 2 and "alhpa" in done.err and "'alpha'" in done.err and server.arrivals == []
+
+
+def test_a_dry_run_says_what_would_stop_the_real_one(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 1)
+    with_key(write_config(tmp_path, "http://127.0.0.1:9"))
+    done = harness(*run_args(tmp_path, "--dry-run", "--max-cost", "1"))
+    assert done.code == 0 and "LAB_API_KEY" in done.err and "price" in done.err
+
+
+def test_the_cause_of_a_failure_and_the_spending_are_said(tmp_path: Path) -> None:  # F43
+    write_cases(tmp_path / "data", 2)
+
+    def script(arrival: Arrival) -> Behaviour:
+        if arrival.number == 0:
+            return status_reply(500, "the cat sat on the cable", headers={"retry-after-ms": "5"})
+        return chat_reply(answer_text(), usage=(1000, 1000))
+
+    with ScriptedServer(script) as server:
+        config = write_config(tmp_path, server.url)
+        config.write_text(config.read_text() + "price = { input = 1.0, output = 2.0 }\n")
+        done = harness(*run_args(tmp_path))
+    assert done.code == 0 and "m: unavailable: the cat sat on the cable" in done.err
+    assert "spent in this session: $0.0060" in done.err
+
+
+def test_the_latest_run_is_the_one_that_was_run_last(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 2)
+    with ScriptedServer(right_answer) as server:
+        write_config(tmp_path, server.url)
+        assert harness(*run_args(tmp_path, "--name", "first")).code == 0
+        assert harness(*run_args(tmp_path, "--name", "second", "--limit", "1")).code == 0
+        assert harness(*run_args(tmp_path, "--name", "first")).code == 0
+    score = harness("score", "--json", "--store", tmp_path / "store.sqlite3")
+    assert score.json["run"]["name"] == "first"
+
+
+def test_a_wrong_parameter_of_one_model_leaves_another_of_its_pool_alone(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 12)
+
+    def script(arrival: Arrival) -> Behaviour:
+        bad = arrival.json.get("temperature") == 9
+        return status_reply(400, "temperature is too high", code="bad") if bad else right_answer(arrival)
+
+    with ScriptedServer(script) as server:
+        config = write_config(tmp_path, server.url, ["m"])
+        twin = '[models.hot]\nprovider = "lab"\nmodel = "m"\nparams = { temperature = 9 }\n'
+        config.write_text(config.read_text() + twin)
+        done = harness(*run_args(tmp_path, models="m,hot"))
+    assert done.code == 3 and "temperature is too high" in done.err
+    assert sum(arrival.json.get("temperature") == 9 for arrival in server.arrivals) == 5
+    ended = {(record["model"], record["outcome"]) for record in records(tmp_path)}
+    assert ended == {("m", "valid"), ("hot", "rejected"), ("hot", "not_attempted")}
+
+
+def test_an_again_list_with_a_failure_is_finished_before_another_is_made(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 4)
+    ill: set[int] = set()
+
+    def script(arrival: Arrival) -> Behaviour:
+        if case_number(arrival) in ill:
+            return status_reply(500, headers={"retry-after-ms": "5"})
+        return right_answer(arrival)
+
+    with ScriptedServer(script) as server:
+        write_config(tmp_path, server.url, max_sends=1)
+        assert harness(*run_args(tmp_path)).code == 0
+        ill.add(2)
+        assert harness(*run_args(tmp_path, "--again", "valid")).code == 3
+        assert len(server.arrivals) == 8
+        ill.clear()
+        assert harness(*run_args(tmp_path, "--again", "valid")).code == 0
+    assert len(server.arrivals) == 9
+
+
+def test_a_dry_run_counts_attempts_that_are_still_to_be_made(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 3)
+    with ScriptedServer(lambda arrival: chat_reply("no")) as server:
+        write_config(tmp_path, server.url)
+        assert harness(*run_args(tmp_path, "--attempts", "1")).code == 0
+        (model,) = harness(*run_args(tmp_path, "--attempts", "2", "--dry-run", "--json")).json["models"]
+        assert (model["stored"], model["to_send"]) == (0, 3)
+        assert harness(*run_args(tmp_path, "--attempts", "2")).code == 0
+    assert len(server.arrivals) == 6
+
+
+@pytest.mark.parametrize("wait", ["1000000000000000", "1e300", "99999999999d"])
+def test_an_absurd_wait_closes_the_pool_in_good_order(tmp_path: Path, wait: str) -> None:  # F51
+    write_cases(tmp_path / "data", 6)
+
+    def script(arrival: Arrival) -> Behaviour:
+        headers = {"retry-after": wait, "x-ratelimit-reset-requests": wait}
+        return status_reply(429, "later", headers=headers)
+
+    with ScriptedServer(script) as server:
+        write_config(tmp_path, server.url)
+        done = harness(*run_args(tmp_path, "--max-wait", "1", "--max-in-flight", "2"))
+    assert done.code == 3, done.err
+    assert {record["outcome"] for record in records(tmp_path)} == {"not_attempted"}
+
+
+def test_a_key_that_no_header_may_carry_is_refused_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_cases(tmp_path / "data", 1)
+    monkeypatch.setenv("LAB_API_KEY", "sk-abc\u2026")
+    with_key(write_config(tmp_path, "http://127.0.0.1:9"))
+    done = harness(*run_args(tmp_path))
+    assert done.code == 2 and "LAB_API_KEY" in done.err and "sk-abc" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--max-wait", "inf"),
+        ("--max-wait", "nan"),
+        ("--param", "temperature=1e400"),
+        ("--param", "a=" + "[" * 5000),
+        ("--param", "messages=1"),
+        ("--param", "n=3"),
+        ("--name", "\ud800"),
+        ("--name", " "),
+        ("--max-cost", "=1"),
+    ],
+)
+def test_a_senseless_argument_is_refused(tmp_path: Path, option: str, value: str) -> None:
+    write_cases(tmp_path / "data", 1)
+    write_config(tmp_path, "http://127.0.0.1:9")
+    done = harness(*run_args(tmp_path, option, value))
+    assert done.code == 2, done.err
+    assert not (tmp_path / "store.sqlite3").exists()
+
+
+@pytest.mark.parametrize("escape", ["\\u002b", "%2b", "%2B", "&#43;", "&#x2b;"])
+def test_an_echoed_key_is_masked_in_any_escape(escape: str) -> None:  # F46
+    from harness.providers.encoding import mask_secrets
+
+    key = "sk-Lab/SECRET+key=9f8e"
+    masked, found = mask_secrets(f"<{key.replace('+', escape)}>".encode(), [key])
+    assert (masked, found) == (b"<[masked key]>", True)

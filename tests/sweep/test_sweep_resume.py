@@ -10,6 +10,7 @@ import pytest
 from scripted_replies import Arrival, Behaviour, chat_reply, status_reply
 from scripted_server import ScriptedServer
 from sweep_kit import (
+    Done,
     answer_text,
     case_number,
     harness,
@@ -26,19 +27,20 @@ from harness.messages import Fault
 from harness.outcomes import ExchangeOutcome
 
 
+@pytest.mark.parametrize("form", [("--json",), ()], ids=["json", "table"])
 def test_a_finished_run_needs_no_network_and_no_key_and_prints_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...]
 ) -> None:  # F29
     write_cases(tmp_path / "data", 4)
     monkeypatch.setenv("LAB_KEY", "a-long-secret-key")
     with ScriptedServer(right_answer) as server:
         config = write_config(tmp_path, server.url)
         config.write_text(config.read_text().replace("endpoint", 'api_key_env = "LAB_KEY"\nendpoint'))
-        first = harness(*run_args(tmp_path, "--json"))
-    assert first.code == 0, first.err
+        first = harness(*run_args(tmp_path, *form))
+    assert first.code == 0 and first.out.startswith("{" if form else "triage  run "), first.err
     monkeypatch.delenv("LAB_KEY")
     monkeypatch.setattr(socket.socket, "connect", lambda *args: pytest.fail("a finished run connects"))
-    again = harness(*run_args(tmp_path, "--json"))
+    again = harness(*run_args(tmp_path, *form))
     assert again.code == 0 and again.out == first.out
     assert len(server.arrivals) == 4
 
@@ -67,6 +69,44 @@ def test_an_edited_prompt_asks_all_anew_and_keeps_the_old_answers(tmp_path: Path
         assert len(server.arrivals) == 6
     digests = {record["prompt"]["sha256"] for run in ("one", "two") for record in records(tmp_path, run)}
     assert len(digests) == 2
+
+
+def edit_case(data: Path, number: int, **changes: object) -> None:
+    lines = (data / "cases.jsonl").read_text().splitlines()
+    lines[number] = json.dumps(json.loads(lines[number]) | changes)
+    (data / "cases.jsonl").write_text("\n".join(lines) + "\n")
+
+
+def test_a_case_with_another_text_is_asked_anew_and_its_old_answer_is_kept(tmp_path: Path) -> None:  # F3
+    data = write_cases(tmp_path / "data", 3)
+    with ScriptedServer(right_answer) as server:
+        write_config(tmp_path, server.url)
+        assert harness(*run_args(tmp_path, "--name", "one")).code == 0
+        edit_case(data, 1, chief_complaint="CASE<001> my tooth hurts at night")
+        assert harness(*run_args(tmp_path, "--name", "two")).code == 0
+    assert ["at night" in arrival.text for arrival in server.arrivals] == [False, False, False, True]
+    old, new = (
+        {one["case_id"]: one["exchanges"][0]["key"] for one in records(tmp_path, run)}
+        for run in ("one", "two")
+    )
+    assert [case_id for case_id in old if old[case_id] != new[case_id]] == ["c001"]
+
+
+def test_other_labels_ask_nothing_and_change_the_scores(tmp_path: Path) -> None:  # F3
+    data = write_cases(tmp_path / "data", 3)
+    with ScriptedServer(right_answer) as server:
+        write_config(tmp_path, server.url)
+        first = harness(*run_args(tmp_path, "--json"))
+        edit_case(data, 1, labels=[])
+        second = harness(*run_args(tmp_path, "--json"))
+        assert (first.code, second.code, len(server.arrivals)) == (0, 0, 3)
+
+    def exact(done: Done) -> float:
+        (row,) = [row for row in done.json["rows"] if row["kind"] == "model"]
+        value: float = row["as_answered"]["fine.exact_match"]["value"]
+        return value
+
+    assert (exact(first), exact(second)) == (1, pytest.approx(2 / 3))
 
 
 def test_a_name_held_by_another_run_is_refused(tmp_path: Path) -> None:  # F3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -11,17 +10,6 @@ import numpy as np
 from harness.benchmarks.base import Case, MetricValue
 from harness.benchmarks.triage.scores import Measure, measures, metric_value, truth_of
 from harness.scoring.multilabel import Flags, exact_mean
-
-DESCRIPTIONS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "nothing": "refers no one: every label 0 in every case",
-        "prevalence": (
-            "guesses each label by itself, as often as it is positive in the references of the scored cases; "
-            "mean of 1,000 seeded draws; it uses the references, so it is no model that could be asked"
-        ),
-    }
-)
-"""Baseline name -> what it is, for the notes of a table."""
 
 DRAWS: Final = 1000
 SEED: Final = 13_060

@@ -14,7 +14,6 @@ from harness.benchmarks.case_files import (
     Line,
     Reader,
     is_synthetic,
-    nearest,
     path_fault,
     text_fault,
     text_list_fault,
@@ -23,6 +22,7 @@ from harness.benchmarks.triage.taxonomy import ALIASES, LABELS, answer_of
 from harness.canonical import JSON
 from harness.errors import CaseFileError, MediaError
 from harness.media import Media, probe
+from harness.nearest import nearest_or_known
 
 ROLE: Final = "opg"
 """The role of a case's one image."""
@@ -44,7 +44,7 @@ def load_cases(folder: Path) -> CaseSet:
     """
     cases, raters, reader = _read(folder)
     reader.raise_first()
-    return CaseSet(cases=cases, raters=raters, synthetic=is_synthetic(folder), source=str(folder))
+    return CaseSet(cases=cases, raters=raters, synthetic=is_synthetic(folder))
 
 
 def check_cases(folder: Path) -> list[str]:
@@ -101,7 +101,7 @@ def _label_faults(labels: JSON) -> Iterator[str]:
     names = cast("list[str]", labels)
     for name in names:
         if name not in LABELS and name not in ALIASES:
-            yield f"unknown label {name!r}; {nearest(name, LABELS)}"
+            yield f"unknown label {name!r}{nearest_or_known(name, LABELS)}"
     for alias, label in ALIASES.items():
         if alias in names and label in names:
             yield f"'labels' names one label in two spellings: {alias!r} and {label!r}"

@@ -11,12 +11,21 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from harness.benchmarks.base import Case, CaseSet, Filled, MetricValue, Prompt, Scored
+from harness.benchmarks.base import (
+    Case,
+    CaseSet,
+    Filled,
+    MetricColumn,
+    MetricValue,
+    Prompt,
+    Scored,
+)
 from harness.benchmarks.case_files import copy_folder
 from harness.benchmarks.prompts import check_placeholders, load_prompt, load_schema, placeholders, render
 from harness.benchmarks.triage.cases import ROLE, check_cases, load_cases
 from harness.benchmarks.triage.filling import fill_answer
 from harness.benchmarks.triage.taxonomy import ALIASES, DOMAIN_OF
+from harness.benchmarks.triage.unit_scores import unit_scores
 from harness.canonical import JSON
 from harness.errors import ConfigError, MediaError, UnknownNameError
 from harness.messages import ImagePart, Message, Part, Schema, TextPart
@@ -55,6 +64,30 @@ class Triage:
     conventions: Mapping[str, tuple[str, ...]] = MappingProxyType(
         {"zero_division": ("0", "skip-empty", "1"), "case_f1_empty": ("1", "0")}
     )
+    main_metric: str = "fine.macro_f1"
+    table_columns: tuple[MetricColumn, ...] = (
+        MetricColumn("fine.macro_f1", ("fine", "maF1")),
+        MetricColumn("fine.micro_f1", ("fine", "miF1")),
+        MetricColumn("fine.macro_recall", ("fine", "rec")),
+        MetricColumn("fine.exact_match", ("fine", "EMR")),
+        MetricColumn("coarse.macro_f1", ("coarse", "maF1")),
+        MetricColumn("over_referral.mean_count", ("over", "/case"), 2),
+        MetricColumn("under_referral.mean_count", ("under", "/case"), 2),
+    )
+    table_legend: str = (
+        "maF1, miF1: macro- and micro-F1; rec: macro-recall; EMR: exact match ratio; "
+        "over, under: labels added and missed per case"
+    )
+    baseline_notes: Mapping[str, str] = MappingProxyType(
+        {
+            "nothing": "refers no one: every label 0 in every case",
+            "prevalence": (
+                "guesses each label by itself, as often as it is positive in the references of the scored "
+                "cases; mean of 1,000 seeded draws; it uses the references, so it is no model that could be "
+                "asked"
+            ),
+        }
+    )
 
     def sample_dir(self) -> Path:
         """Return the folder of the bundled synthetic sample."""
@@ -84,7 +117,7 @@ class Triage:
     def check_prompt(self, prompt: Prompt, condition: str) -> None:
         """Raise ConfigError where a prompt cannot serve a condition.
 
-        The complaint stays out of `opg` altogether; without it, `complaint` would ask the same of every case.
+        The complaint stays out of `opg` altogether, and is shown in every other condition.
         """
         known = _known(condition)
         if condition == "opg" and "chief_complaint" in placeholders(prompt):
@@ -93,10 +126,10 @@ class Triage:
                 "complaint; choose --conditions both or complaint, or take the placeholder out"
             )
         check_placeholders(prompt, known.fields)
-        if condition == "complaint" and not placeholders(prompt):
+        if known.fields and not placeholders(prompt):
             raise ConfigError(
-                f"prompt {prompt.id!r} lacks {{chief_complaint}}, without which condition 'complaint' asks "
-                "the same question of every case"
+                f"prompt {prompt.id!r} lacks {{chief_complaint}}, which condition {condition!r} shows the "
+                "model; put it where the complaint goes, or choose --conditions opg"
             )
 
     def render(self, case: Case, condition: str, prompt: Prompt) -> tuple[Message, ...]:
@@ -151,7 +184,11 @@ class Triage:
         """Return every metric path of one row; see `triage.scores` for their definitions."""
         from harness.benchmarks.triage.scores import score
 
-        return score(units, self._chosen(conventions))
+        return score(units, conventions)
+
+    def score_unit(self, unit: Scored, conventions: Mapping[str, str]) -> Mapping[str, float | None]:
+        """Return the metrics that are means over units, for one unit."""
+        return unit_scores(unit, conventions)
 
     def baselines(
         self, cases: Sequence[Case], conventions: Mapping[str, str]
@@ -159,20 +196,13 @@ class Triage:
         """Return the rows `nothing` and `prevalence`; see `triage.baselines`."""
         from harness.benchmarks.triage.baselines import baselines
 
-        return baselines(cases, self._chosen(conventions))
-
-    def _chosen(self, conventions: Mapping[str, str]) -> Mapping[str, str]:
-        for name, value in conventions.items():
-            if name not in self.conventions:
-                raise UnknownNameError(f"unknown convention {name!r}; known: {', '.join(self.conventions)}")
-            if value not in self.conventions[name]:
-                raise UnknownNameError(
-                    f"convention {name!r} cannot be {value!r}; known: {', '.join(self.conventions[name])}"
-                )
-        return {name: conventions.get(name, values[0]) for name, values in self.conventions.items()}
+        return baselines(cases, conventions)
 
 
 def _known(condition: str) -> _Condition:
     if condition not in _CONDITIONS:
-        raise UnknownNameError(f"unknown condition {condition!r} of triage; known: {', '.join(_CONDITIONS)}")
+        raise UnknownNameError(
+            f"unknown condition {condition!r} of triage; known: {', '.join(_CONDITIONS)}; "
+            "correct --conditions"
+        )
     return _CONDITIONS[condition]

@@ -1,4 +1,8 @@
-"""What one triage answer scores by itself: the summands of the metrics that are means over units."""
+"""What one triage answer scores by itself: the summands of the metrics that are means over units.
+
+Counted on sets, since arrays of a single unit would cost some 30 times as much; a test holds it to
+`triage.scores`.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,59 @@
+"""What a dry run prints."""
+
+from __future__ import annotations
+
+import click
+
+from harness.cli.options import print_json
+from harness.cli.tables import Column, render_table
+from harness.dry_run import Forecast
+from harness.planning import Plan
+
+
+def print_forecast(forecasts: list[Forecast], plan: Plan, *, as_json: bool) -> None:
+    """Print what each model's open units would come to."""
+    if as_json:
+        print_json({"run": plan.manifest.digest(), "models": [one.to_json() for one in forecasts]})
+        return
+    columns = [
+        Column("model"),
+        *(
+            Column(title, right=True)
+            for title in ("units", "done", "stored", "to send", "tokens in", "tokens out", "USD")
+        ),
+    ]
+    rows = [
+        (
+            one.model,
+            one.units,
+            one.finished,
+            one.stored,
+            one.to_send,
+            _range(one.input_tokens_low, one.input_tokens_high),
+            _range(one.output_tokens_low, one.output_tokens_high),
+            _usd_range(one.usd_low, one.usd_high),
+        )
+        for one in forecasts
+    ]
+    click.echo(render_table(columns, rows))
+    click.echo("tokens and USD: one short answer a unit to all attempts in full; without the reformatter")
+    unpriced = [one.model for one in forecasts if one.usd_low is None]
+    if unpriced:
+        click.echo(f"price unknown: {', '.join(unpriced)}")
+
+
+def _range(low: int, high: int | None) -> str:
+    return f"{_short(low)}-{'?' if high is None else _short(high)}"
+
+
+def _short(count: int) -> str:
+    for size, letter in ((1_000_000, "M"), (1_000, "k")):
+        if count >= size:
+            return f"{count / size:.3g}{letter}"
+    return str(count)
+
+
+def _usd_range(low: float | None, high: float | None) -> str:
+    if low is None:
+        return "unknown"
+    return f"{low:.2f}-{'?' if high is None else f'{high:.2f}'}"
