@@ -72,12 +72,12 @@ class Budget:
         """Raise ConfigError where a model under a limit has no price or no output limit to reserve by."""
         if not self._limits(model.name) or reserve_usd(model, input_tokens, params) is not None:
             return
-        missing = "price" if model.price.input is None or model.price.output is None else "output limit"
+        missing = "a price" if model.price.input is None or model.price.output is None else "an output limit"
         raise ConfigError(
-            f"--max-cost needs a {missing} for model {model.name!r}; give "
+            f"--max-cost needs {missing} for model {model.name!r}; give "
             + (
                 "price = { input = .., output = .. }"
-                if missing == "price"
+                if missing == "a price"
                 else "max_tokens (--param max_tokens=N)"
             )
             + f" in [models.{model.name!r}] of harness.toml, or leave --max-cost out"

@@ -33,12 +33,14 @@ _APPLICATION_ID: Final = slice(68, 72)
 def create_file(path: Path) -> None:
     """Create an empty file that only its owner can read, and its folder; SQLite's side files take its mode.
 
-    A file that exists is left alone. Raises StoreError.
+    A file that holds anything is left alone. Raises StoreError.
     """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, PRIVATE_MODE))
+        if path.stat().st_size == 0:
+            path.chmod(PRIVATE_MODE)
     except OSError as error:
         raise StoreError(
             f"cannot create a store at {str(path)!r} ({error.strerror}); choose another place with --store"

@@ -79,9 +79,9 @@ class Store(UnitStore, RunStore, BlobStore, MediaStore, DerivedStore, Maintenanc
         """
         url = store_url(url, base=Path.cwd())
         path = sqlite_path(url)
-        if not path.exists():
-            if not create:
-                raise StoreError(f"there is no store at {display(url)!r}; give another place with --store")
+        if not path.exists() and not create:
+            raise StoreError(f"there is no store at {display(url)!r}; give another place with --store")
+        if create:
             create_file(path)
         check_file(path)
         kind = network_file_system(path, mounts=mounts)

@@ -36,7 +36,7 @@ from harness.offline.stored_run import load_run
     help="JSON lines keep everything as it is; tables escape text reversibly (see the documentation).",
 )
 @click.option(
-    "--out", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Default: stdout."
+    "--out", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Default, and -: stdout."
 )
 @click.option("--raw", is_flag=True, help="Add requests, response headers and raw bodies.")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
@@ -52,6 +52,8 @@ def command(
     config_path: Path | None,
 ) -> None:
     """Write one record for every unit that RUN wants, with every exchange behind it."""
+    if out == Path("-"):
+        out = None
     if out is None and file_format == "parquet":
         raise ConfigError("Parquet is no text for a terminal or a pipe; give --out FILE")
     url = find_store(store, os.environ, load_config(config_path).store, Path.cwd())

@@ -36,7 +36,9 @@ def print_forecast(forecasts: list[Forecast], plan: Plan, *, as_json: bool) -> N
         for one in forecasts
     ]
     click.echo(render_table(columns, rows))
-    click.echo("tokens and USD: one short answer a unit to all attempts in full; without the reformatter")
+    click.echo(
+        "tokens and USD: from one short answer a unit to all attempts in full,\nwithout the reformatter"
+    )
     unpriced = [one.model for one in forecasts if one.usd_low is None]
     if unpriced:
         click.echo(f"price unknown: {', '.join(unpriced)}")

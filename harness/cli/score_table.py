@@ -235,7 +235,7 @@ def _number(metric: Json | None, column: MetricColumn) -> str:
 
 def _percent(share: float) -> str:
     # 99.96 % is not "100.0": complete coverage must mean complete.
-    percent = int(share * 1000) / 10
+    percent = min(round(share * 100, 1), 99.9)
     return "100" if share == 1 else f"{percent:.1f}"
 
 

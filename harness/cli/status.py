@@ -154,5 +154,6 @@ def _print_run(facts: Facts) -> None:
         for reason in model["reasons"]:
             click.echo(f"    {reason['units']} x {reason['reason']}")
     for session in facts["sessions"]:
-        ended = session["ended"] or "running, or killed"
-        click.echo(f"  session {session['id']}: {session['started']} to {ended}, exit {session['exit']}")
+        ended = session["ended"] or "now: still running, or killed"
+        code = "" if session["exit"] is None else f", exit {session['exit']}"
+        click.echo(f"  session {session['id']}: {session['started']} to {ended}{code}")

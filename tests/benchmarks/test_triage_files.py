@@ -187,7 +187,7 @@ def test_raters_are_read_in_the_form_of_the_schema(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ({"id": "z", "labels": []}, "raters/ann.jsonl line 1: cases.jsonl has no sound case 'z'"),
+        ({"id": "z", "labels": []}, "raters/ann.jsonl line 1: cases.jsonl has no case 'z'"),
         ({"id": "a", "labels": ["x"]}, "raters/ann.jsonl line 1: unknown label 'x'"),
         ({"id": "a", "labels": [], "note": ""}, "raters/ann.jsonl line 1: unknown field 'note'"),
     ],

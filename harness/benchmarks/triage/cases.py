@@ -142,10 +142,11 @@ def _case(value: Mapping[str, JSON], image: Media | MediaError) -> Case:
 
 
 def _raters(reader: Reader, case_ids: frozenset[str]) -> Iterator[tuple[str, Mapping[str, JSON]]]:
+    cases_are_sound = not reader.problems  # else a rater's case may be one of those that are broken
     for path in sorted((reader.folder / "raters").glob("*.jsonl")):
         lines = reader.lines(f"raters/{path.name}", _RATER_FIELDS)
         sound = _without_faults(reader, lines, lambda value: _label_faults(value["labels"]))
         for line in sound:
-            if line.value["id"] not in case_ids:
-                reader.problems.append(f"{line.place}: {CASES_FILE} has no sound case {line.value['id']!r}")
+            if cases_are_sound and line.value["id"] not in case_ids:
+                reader.problems.append(f"{line.place}: {CASES_FILE} has no case {line.value['id']!r}")
         yield path.stem, {str(line.value["id"]): answer_of(_labels(line.value["labels"])) for line in sound}
