@@ -15,9 +15,9 @@ from typing import TypeAlias
 
 from harness.attempts import Asked
 from harness.budget import Budget
-from harness.cache.rows import UnitId
+from harness.cache.rows import NewExchange, UnitId
 from harness.cache.store import Store
-from harness.errors import BudgetReachedError, MediaError, PoolClosedError, UnsupportedInputError
+from harness.errors import BudgetReachedError, MediaError, PoolClosedError, StoreError, UnsupportedInputError
 from harness.estimates import input_tokens, pacing_input_tokens, pacing_output_tokens
 from harness.flights import Flights
 from harness.identity import Built, build
@@ -204,14 +204,27 @@ class Client:
             serves = exchange.outcome.serves
             slot.settle(exchange.usage.input_tokens, exchange.usage.output_tokens)
             reservation.settle(exchange.usage, billed=serves or exchange.maybe_billed)
-            # Within the slot: a killed process loses no more than what was in flight. The store writes it
-            # even if this ask is cancelled meanwhile: it has been paid for.
-            exchange_id = await self._store.append(
-                exchange, session=self._session, serve=serves, link=ask.unit, release=serves
-            )
+            # Within the slot: a killed process loses no more than what was in flight.
+            exchange_id = await self._commit(exchange, ask)
             pool.learn(self._sender.limits(exchange, ask.model))
             pool.report(meaning, slot)
         return SentExchange(exchange_id, exchange.raw.status, meaning)
+
+
+    async def _commit(self, exchange: NewExchange, ask: Ask) -> int:
+        """Store an exchange, even if its ask is cancelled meanwhile: it has been paid for.
+
+        Where the store fails, no pool lets anything out any more. Raises StoreError.
+        """
+        serves = exchange.outcome.serves
+        try:
+            return await self._store.append(
+                exchange, session=self._session, serve=serves, link=ask.unit, release=serves
+            )
+        except StoreError:
+            for pool in self._pools.values():
+                pool.close("the store failed")
+            raise
 
 
 def _stopped(last: SentExchange, fault: Fault, step: Stop) -> Asked:

@@ -127,8 +127,13 @@ def _captured(stream: io.TextIOWrapper) -> str:
     return stream.read()
 
 
-def spawn(*args: str | Path, cwd: Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
-    """Start a command as a process of its own."""
+def spawn(
+    *args: str | Path,
+    cwd: Path,
+    env: Mapping[str, str] | None = None,
+    before: Callable[[], None] | None = None,
+) -> subprocess.Popen[str]:
+    """Start a command as a process of its own; `before` runs in it first."""
     return subprocess.Popen(
         [sys.executable, "-m", "harness", *map(str, args)],
         cwd=cwd,
@@ -136,6 +141,7 @@ def spawn(*args: str | Path, cwd: Path, env: Mapping[str, str] | None = None) ->
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=before,
     )
 
 

@@ -177,6 +177,7 @@ async def _run(invocation: Invocation, plan: Plan, url: str) -> int:
         keys = needed_keys(plan, found, os.environ)
         SECRET_VARIABLES.update(keys)
         check_budget(plan, found, invocation.session)
+        await _check_reformatters(plan, found, keys)
     async with await Store.open(url, warn=lambda text: say(f"warning: {text}")) as store:
         # A finished run is only read: nothing is written, and a store for reading only is enough.
         opening = found if found.is_done else await open_run(store, plan, invocation.name, invocation.session)
@@ -191,6 +192,18 @@ async def _run(invocation: Invocation, plan: Plan, url: str) -> int:
         states = await store.unit_states(opening.run.id)
     _say_how_to_go_on(code, opening, states, invocation)
     return code
+
+
+async def _check_reformatters(plan: Plan, opening: Opening, keys: Mapping[str, str]) -> None:
+    needed = {
+        one.reformatter.name: one.reformatter
+        for name, one in plan.models.items()
+        if opening.open_by_model[name] and one.reformatter is not None
+    }
+    if needed:
+        from harness.availability import check_known
+
+        await check_known(needed.values(), keys)
 
 
 def _say_name(invocation: Invocation, found: Run) -> None:

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -78,6 +78,7 @@ class Transport:
         *,
         auth_headers: Mapping[str, str],
         base_url: str | None = None,
+        method: Literal["POST", "GET"] = "POST",
     ) -> Sent:
         """Send one request once and return what came of it; redirects are not followed.
 
@@ -92,8 +93,9 @@ class Transport:
         way = self._way_to(url, model.provider.verify_tls)
         flight = _Flight(body, model, self._clock, self._max_reply_bytes)
         # Past httpx.AsyncClient: its cookies, redirects and log lines are not wanted, and cost as much again.
+        content = _Upload(flight) if method == "POST" else None
         request = httpx.Request(
-            "POST", url, headers=headers, content=_Upload(flight), extensions={"timeout": _timeouts(model)}
+            method, url, headers=headers, content=content, extensions={"timeout": _timeouts(model)}
         )
         fault = await _fly(way, request, flight)
         raw = flight.raw()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import random
+import resource
 import signal
 import subprocess
 import time
@@ -14,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_replies import Arrival, Behaviour, delayed, status_reply
+from scripted_replies import Arrival, Behaviour, chat_reply, delayed, status_reply
 from scripted_server import ScriptedServer
 from sweep_kit import (
+    answer_text,
     case_number,
     finish,
     harness,
@@ -218,3 +221,25 @@ def test_a_case_whose_image_changes_during_the_run_is_left_for_later(tmp_path: P
     rows = {row["model"]: row for row in done.json["rows"] if row["kind"] == "model"}
     assert rows["a"]["outcomes"] == {"valid": 4} and rows["a"]["n_cases"] == 4
     assert rows["b"]["outcomes"] == {"provider_error": 1, "valid": 3} and rows["b"]["incomplete"]
+
+
+def test_a_disk_that_fills_up_ends_the_run_with_the_mend_and_loses_nothing(tmp_path: Path) -> None:  # F23
+    write_cases(tmp_path / "data", 60)
+    with ScriptedServer(lambda arrival: chat_reply(answer_text(reasoning=os.urandom(6000).hex()))) as server:
+        write_config(tmp_path, server.url, max_in_flight=4)
+
+        def small_disk() -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
+
+        process = spawn(*run_args(tmp_path), cwd=tmp_path, before=small_disk)
+        done = finish(process)
+        assert done.code == 1, done.err
+        errors = [line for line in done.err.splitlines() if line.startswith("error")]
+        assert len(errors) == 1 and "store.sqlite3" in errors[0] and "run the same command again" in errors[0]
+        assert "Traceback" not in done.err
+        sent = len(server.arrivals)
+        assert 4 < sent < 60
+        assert harness(*run_args(tmp_path)).code == 0
+    assert len(server.arrivals) - 60 <= 4
+    assert outcomes(tmp_path) == {"valid": 60}
+    assert harness("store", "verify", "--store", tmp_path / "store.sqlite3").code == 0

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from scripted_replies import Arrival, Behaviour, chat_reply, status_reply
+from scripted_replies import Arrival, Behaviour, chat_reply, json_reply, status_reply
 from scripted_server import ScriptedServer
 from sweep_kit import (
     answer_text,
@@ -364,3 +364,30 @@ def test_an_echoed_key_is_masked_in_any_escape(escape: str) -> None:  # F46
     key = "sk-Lab/SECRET+key=9f8e"
     masked, found = mask_secrets(f"<{key.replace('+', escape)}>".encode(), [key])
     assert (masked, found) == (b"<[masked key]>", True)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_reformatter_that_its_provider_does_not_know_stops_the_run_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: bool
+) -> None:
+    write_cases(tmp_path / "data", 1)
+    monkeypatch.setenv("LAB_API_KEY", SECRET)
+
+    def script(arrival: Arrival) -> Behaviour:
+        if arrival.path != "/v1/models/fixer":
+            return right_answer(arrival)
+        if known:
+            return json_reply({"id": "fixer", "object": "model"})
+        return status_reply(404, "The model 'fixer' does not exist", code="model_not_found")
+
+    with ScriptedServer(script) as server:
+        with_key(write_config(tmp_path, server.url, ["m", "fixer"]))
+        done = harness(*run_args(tmp_path, reformatter="fixer"))
+        if known:
+            assert done.code == 0, done.err
+            assert harness(*run_args(tmp_path, reformatter="fixer")).code == 0
+    if known:
+        assert [arrival.path for arrival in server.arrivals] == ["/v1/models/fixer", "/v1/chat/completions"]
+    else:
+        assert done.code == 2 and "'fixer'" in done.err and "--reformatter none" in done.err
+        assert len(server.arrivals) == 1 and not (tmp_path / "store.sqlite3").exists()
