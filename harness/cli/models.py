@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from harness.cli.options import config_option, json_option, print_json, say
-from harness.cli.tables import Column, render_table
+from harness.cli.tables import Column, render_table, terminal_width
 from harness.config import load_config
 from harness.settings import Model
 
@@ -19,7 +20,7 @@ COLUMNS = (
     Column("adapter"),
     Column("inputs"),
     Column("key"),
-    Column("notes", shrink=True),
+    Column("", shrink=True),
 )
 
 
@@ -45,6 +46,10 @@ def command(text: str, as_json: bool, config_path: Path | None) -> None:
         say(f"no model matches {text!r}; 'harness models' lists all")
         return
     click.echo(render_table(COLUMNS, [_row(model, os.environ) for model in models]))
+    for model in models:
+        if _notes(model):
+            told = f"{model.name}: {_notes(model)}"
+            click.echo(textwrap.fill(told, terminal_width(), subsequent_indent="  "))
     if any(model.retired for model in models):
         say("retired: the provider no longer serves it; stored answers stay usable")
 
@@ -74,7 +79,7 @@ def _row(model: Model, environ: Mapping[str, str]) -> list[object]:
         model.provider.adapter,
         "+".join(model.inputs),
         key_state(model, environ),
-        _notes(model),
+        "retired" if model.retired else "",
     ]
 
 

@@ -303,9 +303,9 @@ class Pool:
 
     def _closed_error(self) -> PoolClosedError:
         reason, until = self._closed or ("closed", None)
-        text = f"pool {self.name!r} takes no more requests in this session: {reason}"
+        text = f"no more requests in this session: {reason}"
         if until is None:
-            return PoolClosedError(f"{text}; run the same command again when that is mended")
+            return PoolClosedError(text)
         left_s = max(until - self._clock(), 0.0)
         moment = datetime.fromtimestamp(self._wall() + min(left_s, _SHOWN_S), UTC)
         text += f"; closed until {moment:%Y-%m-%d %H:%M:%S} UTC (in {timedelta(seconds=round(left_s))})"
