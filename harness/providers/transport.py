@@ -93,7 +93,11 @@ class Transport:
         way = self._way_to(url, model.provider.verify_tls)
         flight = _Flight(body, model, self._clock, self._max_reply_bytes)
         # Past httpx.AsyncClient: its cookies, redirects and log lines are not wanted, and cost as much again.
-        content = _Upload(flight) if method == "POST" else None
+        content = None
+        if method == "POST":
+            content = _Upload(flight)
+        else:
+            flight.start()  # nothing is uploaded that could say when the timeouts start
         request = httpx.Request(
             method, url, headers=headers, content=content, extensions={"timeout": _timeouts(model)}
         )

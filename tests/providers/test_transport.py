@@ -17,6 +17,7 @@ from scripted_replies import (
     chat_reply,
     closing,
     delayed,
+    dripping,
     half,
     html_reply,
     huge_reply,
@@ -338,3 +339,13 @@ async def test_a_proxy_that_lets_nothing_through_is_a_connection_fault() -> None
     assert sent.fault is not None
     assert (sent.fault.outcome, sent.fault.maybe_billed) == (ExchangeOutcome.CONNECTION, False)
     assert sent.fault.message.endswith("the proxy answered 407")
+
+
+async def test_a_look_up_waits_for_its_whole_answer(transport: Transport) -> None:
+    with ScriptedServer(lambda arrival: dripping(status_reply(404, "no such model"), 0.01, 20)) as server:
+        model = a_model(server.url)
+        page = WireRequest(path="/models/m", body={})
+        sent = await transport.send(page, model, b"", auth_headers={"x-key": "k"}, method="GET")
+    assert (sent.raw.status, sent.fault) == (404, None)
+    assert json.loads(sent.raw.body)["error"]["message"] == "no such model"
+    assert (server.arrivals[0].body, server.arrivals[0].headers["x-key"]) == (b"", "k")
