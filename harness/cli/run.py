@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from harness.canonical import canonical_json
 from harness.cli.options import config_option, json_option, store_option
 from harness.errors import ConfigError
 from harness.outcomes import UnitOutcome
@@ -28,7 +29,9 @@ def read_params(pairs: tuple[str, ...]) -> dict[str, Any]:
         if not equals or not name.strip():
             raise ConfigError(f"--param {pair!r} is not NAME=VALUE, as in --param temperature=0")
         try:
-            params[name.strip()] = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+            value = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+            canonical_json(value)  # what cannot be hashed can be neither sent nor kept
+            params[name.strip()] = value
         except ValueError:
             params[name.strip()] = text
         except RecursionError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -123,7 +123,7 @@ def test_a_key_is_sent_and_written_nowhere(tmp_path: Path, monkeypatch: pytest.M
 
 def _all_text(path: Path) -> str:
     texts = []
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database:
         tables = [row[0] for row in database.execute("select name from sqlite_master where type='table'")]
         for table in tables:
             for row in database.execute(f'select * from "{table}"'):
@@ -341,7 +341,7 @@ def test_a_key_that_no_header_may_carry_is_refused_before_the_run(
         ("--max-wait", "inf"),
         ("--max-wait", "nan"),
         ("--param", "temperature=1e400"),
-        ("--param", "a=" + "[" * 5000),
+        ("--param", "a=" + "[" * 5000 + "]" * 5000),
         ("--param", "messages=1"),
         ("--param", "n=3"),
         ("--name", "\ud800"),
