@@ -137,3 +137,12 @@ def test_own_data_on_a_real_wire_is_neither_synthetic_nor_simulated(tmp_path: Pa
         write_config(tmp_path, server.url)
         done = harness(*run_args(tmp_path))
     assert done.code == 0 and "SYNTHETIC" not in done.out and "SIMULATED" not in done.out
+
+
+def test_the_readme_shows_the_table_that_the_demo_prints(tmp_path: Path, checkout: Path) -> None:
+    store = tmp_path / "store.sqlite3"
+    models = "sim/steady,sim/messy,sim/flaky"
+    done = harness("run", "--benchmark", "triage", "--models", models, "--store", store)
+    assert done.code == 0, done.err
+    shown = (checkout / "README.md").read_text(encoding="utf-8").split("```text\n", 1)[1].split("```", 1)[0]
+    assert done.out.startswith(shown.rstrip("\n"))
