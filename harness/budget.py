@@ -21,11 +21,6 @@ class MaxCost:
     total: float | None = None
     by_model: Mapping[str, float] | None = None
 
-    @property
-    def any(self) -> bool:
-        """True if anything is limited."""
-        return self.total is not None or bool(self.by_model)
-
 
 @dataclass(slots=True)
 class Reservation:
@@ -64,10 +59,6 @@ class Budget:
         """What this session has spent on models with a known price."""
         return sum(self._spent.values())
 
-    def spent_on(self, model: str) -> float:
-        """What this session has spent on one model."""
-        return self._spent.get(model, 0.0)
-
     def check(self, model: Model, input_tokens: int, params: Mapping[str, JSON]) -> None:
         """Raise ConfigError where a model under a limit has no price or no output limit to reserve by."""
         if not self._limits(model.name) or reserve_usd(model, input_tokens, params) is not None:
@@ -104,7 +95,7 @@ class Budget:
 
     async def _wait_for_room(self, name: str, amount: float) -> None:
         while True:
-            refused = next((limit for limit in self._limits(name) if self._over(limit, name, amount)), None)
+            refused = next((limit for limit in self._limits(name) if self._over(limit, amount)), None)
             if refused is None:
                 self._reserved[name] = self._reserved.get(name, 0.0) + amount
                 return
@@ -125,7 +116,7 @@ class Budget:
             limits.append((name, (self._limit.by_model or {})[name]))
         return limits
 
-    def _over(self, limit: tuple[str | None, float], name: str, amount: float) -> bool:
+    def _over(self, limit: tuple[str | None, float], amount: float) -> bool:
         scope, most = limit
         return self._used(scope) + self._held(scope) + amount > most + 1e-12
 

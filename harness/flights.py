@@ -21,14 +21,13 @@ class Flights:
         self._places: dict[str, _Place] = {}
 
     @asynccontextmanager
-    async def alone(self, key: str) -> AsyncIterator[bool]:
-        """Enter as the only asker of `key`; gives True where others had to be waited for."""
+    async def alone(self, key: str) -> AsyncIterator[None]:
+        """Enter as the only asker of `key`."""
         place = self._places.setdefault(key, _Place())
         place.askers += 1
-        waited = place.lock.locked()
         try:
             async with place.lock:
-                yield waited
+                yield
         finally:
             place.askers -= 1
             if not place.askers:

@@ -134,7 +134,7 @@ class Runner:
 def _state(unit: Unit, result: UnitResult) -> UnitState:
     error = None if result.error is None else f"{result.error.kind}: {result.error.message}"
     return UnitState(
-        unit.id, result.outcome, again_after=unit.after, error=error, dropped_params=unit.model.dropped_params
+        unit.id, result.outcome, again_after=unit.after, error=error
     )
 
 

@@ -85,7 +85,6 @@ class UnitState:
     outcome: UnitOutcome | None
     again_after: int = 0
     error: str | None = None
-    dropped_params: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,7 +167,6 @@ UNIT = Table(
     Column("outcome", Text),
     Column("again_after", BigInteger, nullable=False, default=0, server_default="0"),
     Column("error", LargeBinary),
-    Column("dropped_params", LargeBinary),
     sqlite_with_rowid=False,
 )
 

@@ -10,8 +10,13 @@ from harness.cache.tables import UNIT, AnyRow
 from harness.outcomes import UnitOutcome
 
 STATE_COLUMNS = (
-    UNIT.c.model, UNIT.c.condition, UNIT.c.case_id, UNIT.c.repeat, UNIT.c.outcome, UNIT.c.again_after,
-    UNIT.c.error, UNIT.c.dropped_params,
+    UNIT.c.model,
+    UNIT.c.condition,
+    UNIT.c.case_id,
+    UNIT.c.repeat,
+    UNIT.c.outcome,
+    UNIT.c.again_after,
+    UNIT.c.error,
 )
 """What `read_state` takes, in this order."""
 
@@ -38,20 +43,18 @@ def state_row(run_id: int, state: UnitState) -> dict[str, object]:
         "outcome": None if state.outcome is None else state.outcome.value,
         "again_after": state.again_after,
         "error": None if state.error is None else packed_json(state.error),
-        "dropped_params": packed_json(state.dropped_params) if state.dropped_params else None,
     }
 
 
 def read_state(row: AnyRow) -> UnitState:
     """Return the state in a row of `STATE_COLUMNS`."""
-    model, condition, case_id, repeat, outcome, again_after, error, dropped = row
+    model, condition, case_id, repeat, outcome, again_after, error = row
     return UnitState(
         # A run has few models and conditions and many units: one text each.
         UnitId(intern(model), intern(condition), case_id, repeat),
         None if outcome is None else _OUTCOMES[outcome],
         again_after,
         None if error is None else unpacked_json(error),
-        () if dropped is None else tuple(unpacked_json(dropped)),
     )
 
 
@@ -70,12 +73,14 @@ def link_rows(run_id: int, unit: UnitId, links: tuple[Link, ...]) -> list[dict[s
     last = 0
     for link in links:
         last = max(last + 1, position(link.exchange_id))
-        rows.append({
-            **unit_key(run_id, unit),
-            "exchange_id": link.exchange_id,
-            "position": last,
-            "purpose": link.purpose,
-            "attempt": link.attempt,
-            "used": link.used,
-        })
+        rows.append(
+            {
+                **unit_key(run_id, unit),
+                "exchange_id": link.exchange_id,
+                "position": last,
+                "purpose": link.purpose,
+                "attempt": link.attempt,
+                "used": link.used,
+            }
+        )
     return rows

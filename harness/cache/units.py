@@ -137,7 +137,7 @@ async def _finish_all(transaction: Transaction, finished: Sequence[_Finished]) -
     states = {(item.run_id, item.state.unit): state_row(item.run_id, item.state) for item in finished}
     upsert = transaction.dialect.upsert
     await transaction.connection.execute(
-        upsert(UNIT, ["outcome", "again_after", "error", "dropped_params"]), list(states.values())
+        upsert(UNIT, ["outcome", "again_after", "error"]), list(states.values())
     )
     links = [row for item in finished for row in link_rows(item.run_id, item.state.unit, item.links)]
     if links:

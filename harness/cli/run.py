@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from harness.canonical import canonical_json
 from harness.cli.options import config_option, json_option, store_option
+from harness.cli.session_options import comma_list, session_options
 from harness.errors import ConfigError
-from harness.outcomes import UnitOutcome
 
-
-def comma_list(text: str | None) -> tuple[str, ...]:
-    """Return the names of a comma-separated list, in order, each once."""
-    return tuple(dict.fromkeys(name.strip() for name in (text or "").split(",") if name.strip()))
+if TYPE_CHECKING:
+    from harness.run_options import SessionOptions
 
 
 def read_params(pairs: tuple[str, ...]) -> dict[str, Any]:
@@ -39,46 +36,13 @@ def read_params(pairs: tuple[str, ...]) -> dict[str, Any]:
     return params
 
 
-def read_outcomes(text: str | None) -> tuple[UnitOutcome, ...]:
-    """Return the unit outcomes of `--again`. Raises ConfigError for one that does not exist."""
-    known = {outcome.value: outcome for outcome in UnitOutcome}
-    for name in comma_list(text):
-        if name not in known:
-            raise ConfigError(f"unknown outcome {name!r} for --again; known: {', '.join(known)}")
-    return tuple(known[name] for name in comma_list(text))
-
-
 def _finite(text: str) -> float:
     number = float(text)
     return number if math.isfinite(number) else _no_constant(text)
 
 
-def read_wait(ctx: click.Context, param: click.Parameter, value: float) -> float:
-    """Check `--max-wait`. Raises ConfigError for what is no number of seconds."""
-    if not math.isfinite(value):
-        raise ConfigError(f"--max-wait {value} is no number of seconds, as in --max-wait 3600")
-    return value
-
-
 def _no_constant(text: str) -> Any:
     raise ConfigError(f"--param: {text} is no JSON number")
-
-
-def read_max_cost(texts: tuple[str, ...]) -> Mapping[str | None, float]:
-    """Return USD by model (None: in all) of `--max-cost USD` and `--max-cost MODEL=USD`."""
-    limits: dict[str | None, float] = {}
-    for text in texts:
-        name, equals, number = text.rpartition("=")
-        try:
-            limit = float(number)
-        except ValueError:
-            limit = -1.0
-        if not 0 <= limit < float("inf"):
-            raise ConfigError(f"--max-cost {text!r} is no amount in USD, as in --max-cost 20 or o3=5")
-        if equals and not name.strip():
-            raise ConfigError(f"--max-cost {text!r} names no model, as in --max-cost o3=5")
-        limits[name if equals else None] = limit
-    return limits
 
 
 @click.command("run", epilog="Example: harness run --benchmark triage --models gemini-3-flash,o3 --limit 5")
@@ -122,27 +86,7 @@ def read_max_cost(texts: tuple[str, ...]) -> Mapping[str | None, float]:
 )
 @click.option("--prompt", type=click.Path(path_type=Path), metavar="FILE", help="Your own prompt.")
 @click.option("--drop-unsupported", is_flag=True, help="Leave out parameters that a model does not take.")
-@click.option("--again", metavar="OUTCOME,..", help="Ask units that ended so once more.")
-@click.option("--max-cost", multiple=True, metavar="USD|MODEL=USD", help="Spend no more in this session.")
-@click.option(
-    "--max-wait",
-    type=click.FloatRange(min=0),
-    callback=read_wait,
-    default=600.0,
-    show_default=True,
-    metavar="S",
-    help="Longest wait for a rate limit, in seconds.",
-)
-@click.option("--max-in-flight", type=click.IntRange(min=1), metavar="N", help="Requests at once, per model.")
-@click.option(
-    "--order",
-    type=click.Choice(["interleave", "model"]),
-    default="interleave",
-    show_default=True,
-    help="All models at once, or one after the other.",
-)
-@click.option("--keep-media", is_flag=True, help="Keep the bytes of images in the store.")
-@click.option("--dry-run", is_flag=True, help="Show what would be sent and what it may cost; send nothing.")
+@session_options
 @click.option("--name", metavar="NAME", help="A name for the run.")
 @config_option
 @store_option
@@ -156,12 +100,7 @@ def command(
     cases: str | None,
     params: tuple[str, ...],
     prompt: Path | None,
-    again: str | None,
-    max_cost: tuple[str, ...],
-    max_wait: float,
-    max_in_flight: int | None,
-    order: Any,
-    keep_media: bool,
+    session: SessionOptions,
     dry_run: bool,
     name: str | None,
     config_path: Path | None,
@@ -175,7 +114,7 @@ def command(
     provider's reasons is asked again. Ctrl-C once finishes what is in flight, twice stops now.
     """
     from harness.cli.run_command import Invocation, run
-    from harness.run_options import RunOptions, SessionOptions
+    from harness.run_options import RunOptions
 
     options = RunOptions(
         benchmark=benchmark,
@@ -190,12 +129,4 @@ def command(
     )
     if not options.models:
         raise ConfigError("--models names no model; `harness models` lists them")
-    session = SessionOptions(
-        again=read_outcomes(again),
-        max_cost=read_max_cost(max_cost),
-        max_wait_s=max_wait,
-        max_in_flight=max_in_flight,
-        order=order,
-        keep_media=keep_media,
-    )
     return run(Invocation(options, session, config_path, store, name, dry_run=dry_run, as_json=as_json))

@@ -26,7 +26,7 @@ async def links_of(store: Store, run: int) -> dict[UnitId, list[Link]]:
 async def test_a_units_state_comes_back_as_it_was(store: Store) -> None:
     run, _ = await a_session(store)
     odd = UnitId("m\\", "a:b\x00", "case \ud800 😀", 3)
-    state = UnitState(odd, UnitOutcome.PROVIDER_ERROR, 4, "no \x00 answer \udfff", ("temperature", "top_p"))
+    state = UnitState(odd, UnitOutcome.PROVIDER_ERROR, 4, "no \x00 answer \udfff")
     await store.finish_unit(run, state, [])
     await store.finish_unit(run, VALID, [])
     assert await store.unit_states(run) == {odd: state, UNIT: VALID}
@@ -112,12 +112,12 @@ async def test_units_to_be_asked_again_are_marked_in_one_commit(store: Store) ->
     ids = await appended(store, session, 3)
     units = [UnitId("m", "c", f"{n}") for n in range(3)]
     for unit in units:
-        state = UnitState(unit, UnitOutcome.TRUNCATED, error="cut", dropped_params=("top_p",))
+        state = UnitState(unit, UnitOutcome.TRUNCATED, error="cut")
         await store.finish_unit(run, state, [Link(ids[0], "answer", 1, used=True)])
     new = UnitId("m", "c", "never begun")
     assert await store.mark_again(run, [units[0], units[1], new]) == ids[-1]
     states = await store.unit_states(run)
-    assert states[units[0]] == UnitState(units[0], None, ids[-1], None, ("top_p",))
+    assert states[units[0]] == UnitState(units[0], None, ids[-1])
     assert states[new] == UnitState(new, None, ids[-1])
     assert states[units[2]].outcome is UnitOutcome.TRUNCATED
     assert (await links_of(store, run))[units[0]] == [Link(ids[0], "answer", 1, used=True)]
