@@ -33,6 +33,8 @@ __all__ = [
     "run_attempts",
 ]
 
+ECHO_WORDS = 4
+"""Words that a text in a prompt's example must have for its repetition to be taken for an echo."""
 _ASKED_AGAIN = frozenset({UnitOutcome.UNPARSABLE, UnitOutcome.EMPTY, UnitOutcome.TRUNCATED})
 
 Fill: TypeAlias = Callable[[JSON, str], Filled]
@@ -129,8 +131,26 @@ def attempt_policy(
 
 
 def _example_in(prompt: Prompt, validator: Validator, aliases: Aliases) -> JSON:
+    """Return the value that a prompt shows as its form, if repeating it can be nothing but an echo.
+
+    That takes a text of several words in it, which no answer has by chance; without one, an example may be
+    the right answer.
+    """
     text = render(prompt, dict.fromkeys(placeholders(prompt), ""))
-    return extract(text, validator, aliases).value
+    example = extract(text, validator, aliases).value
+    return example if _most_words(example) >= ECHO_WORDS else None
+
+
+def _most_words(value: JSON) -> int:
+    match value:
+        case str():
+            return len(value.split())
+        case Mapping():
+            return max(map(_most_words, value.values()), default=0)
+        case list() | tuple():
+            return max(map(_most_words, value), default=0)
+        case _:
+            return 0
 
 
 class AskRef(NamedTuple):

@@ -48,5 +48,7 @@ async def _look_up(transport: Transport, model: Model, keys: Mapping[str, str]) 
         return None
     meaning = read(sent.raw, model.provider)
     unknown = isinstance(meaning, Fault) and meaning.outcome is ExchangeOutcome.MODEL_NOT_FOUND
-    # A server without such a page answers 404 as well, but does not name the model.
-    return meaning if isinstance(meaning, Fault) and unknown and model.model in meaning.message else None
+    # A server without such a page answers 404 as well, but names the page and not the model.
+    told = meaning.message.replace(page.path, "") if isinstance(meaning, Fault) and unknown else ""
+    names_it = model.model in told and "url" not in told.lower()
+    return meaning if isinstance(meaning, Fault) and names_it else None

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -36,6 +37,10 @@ CLAIM_POLL_S = 0.5
 """How often a request that another process is asking is looked up."""
 
 _log = logging.getLogger(__name__)
+
+
+class _ClaimLostError(Exception):
+    """Another process took a request over while this one was suspended; nothing was sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,10 @@ class _Flight:
 
 
 class Client:
-    """Asks requests for one session, on one event loop."""
+    """Asks requests for one session, on one event loop.
+
+    `proven` are models that have answered in this run before, with the same parameters: they need no canary.
+    """
 
     def __init__(
         self,
@@ -83,6 +91,7 @@ class Client:
         *,
         session: int,
         budget: Budget,
+        proven: Collection[str] = (),
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._store = store
@@ -90,12 +99,15 @@ class Client:
         self._pools = pools
         self._session = session
         self._budget = budget
+        self._proven = frozenset(proven)
         self._sleep = sleep
         self._lookups = Lookups(store.served)
         self._flights = Flights()
         self._canaries: dict[str, Canary] = {}
         self._refused: dict[str, str] = {}
         self.counts = ClientCounts()
+        self.claim_waits: Counter[str] = Counter()
+        """Model -> asks that wait for another process to answer the same request."""
 
     async def ask(self, ask: Ask) -> Asked:
         """Return what answers a request, or why nothing did.
@@ -104,23 +116,29 @@ class Client:
         read, StoreError where the store fails. A closed pool is no error: `Asked.not_attempted` says so.
         """
         flight = self._prepare(ask)
-        if ask.model.name in self._refused:
-            return Asked(not_attempted=self._refused[ask.model.name])
         async with self._flights.alone(flight.key):
-            found = await self._served(flight)
-            try:
-                found = found or await self._claim(flight)
-            except PoolClosedError as error:
-                return Asked(not_attempted=str(error))
-            if found is not None:
-                return found
-            released = False
-            try:
-                asked, released = await self._send_until_answered(flight)
-                return asked
-            finally:
-                if not released:
-                    await self._store.release(flight.key)
+            while True:
+                try:
+                    return await self._ask_alone(flight)
+                except _ClaimLostError:
+                    _log.info(
+                        "request %s: its claim was taken over meanwhile; looking for the answer", flight.key
+                    )
+
+    async def _ask_alone(self, flight: _Flight) -> Asked:
+        try:
+            found = await self._served(flight) or await self._claim(flight)
+        except PoolClosedError as error:
+            return Asked(not_attempted=str(error))
+        if found is not None:
+            return found
+        released = False
+        try:
+            asked, released = await self._send_until_answered(flight)
+            return asked
+        finally:
+            if not released:
+                await self._store.release(flight.key)
 
     def _prepare(self, ask: Ask) -> _Flight:
         return _Flight(ask, build(ask.request, ask.model), self._pools[ask.model.name], ask.after)
@@ -135,6 +153,7 @@ class Client:
             flight.after = found.id
             return None
         self.counts.served += 1
+        self._canary(flight).opened = True  # the same parameters were answered before
         return Asked(reply=meaning, exchange_id=found.id)
 
     async def _claim(self, flight: _Flight) -> Asked | None:
@@ -150,12 +169,16 @@ class Client:
                 return found
             if flight.pool.closed:
                 raise PoolClosedError(flight.pool.status().closed or "closed")
-            await self._sleep(CLAIM_POLL_S)
+            self.claim_waits[flight.ask.model.name] += 1
+            try:
+                await self._sleep(CLAIM_POLL_S)
+            finally:
+                self.claim_waits[flight.ask.model.name] -= 1
 
     async def _send_until_answered(self, flight: _Flight) -> tuple[Asked, bool]:
         """Return what came of it, and whether the claim was given back with the last commit."""
         budget = AskBudget(flight.ask.model.max_sends, flight.pool)
-        canary = self._canaries.setdefault(flight.ask.model.name, Canary())
+        canary = self._canary(flight)
         last: SentExchange | None = None
         try:
             async with canary.passage():
@@ -178,6 +201,10 @@ class Client:
             last_id = last.id if last else None
             return Asked(not_attempted=str(error), exchange_id=last_id), False
 
+    def _canary(self, flight: _Flight) -> Canary:
+        name = flight.ask.model.name
+        return self._canaries.setdefault(name, Canary(opened=name in self._proven))
+
     def _give_up_on(self, model: Model, fault: Fault) -> None:
         """Ask this model nothing more: others may share its pool, with parameters that are right."""
         why = f"its first {MAX_ALIKE} requests were all refused alike: {fault.message}"
@@ -193,10 +220,11 @@ class Client:
             self._budget.reserve(ask.model, most, request.params) as reservation,
             pool.admit(tokens_in, tokens_out, ticket=ticket) as slot,
         ):
+            if not await self._store.still_claimed(flight.key):
+                slot.unsent()
+                raise _ClaimLostError
             try:
-                exchange, meaning = await self._sender.send(
-                    ask.model, request, flight.built, pool=pool.name
-                )
+                exchange, meaning = await self._sender.send(ask.model, request, flight.built, pool=pool.name)
             except (MediaError, UnsupportedInputError):
                 slot.unsent()
                 raise
@@ -209,7 +237,6 @@ class Client:
             pool.learn(self._sender.limits(exchange, ask.model))
             pool.report(meaning, slot)
         return SentExchange(exchange_id, exchange.raw.status, meaning)
-
 
     async def _commit(self, exchange: NewExchange, ask: Ask) -> int:
         """Store an exchange, even if its ask is cancelled meanwhile: it has been paid for.

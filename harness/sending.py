@@ -24,6 +24,8 @@ Now: TypeAlias = Callable[[], float]
 BaseUrl: TypeAlias = Callable[[Model], str]
 
 _MILLION = 1_000_000
+MASK_OFF_LOOP_BYTES = 64 * 1024
+"""Answers larger than this are searched for keys in a thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,10 @@ class Sender:
             auth_headers=adapter.auth_headers(model.provider, api_key),
             base_url=self.base_url(model),
         )
-        raw, masked = self._mask(sent.raw)
+        if len(sent.raw.body) > MASK_OFF_LOOP_BYTES:
+            raw, masked = await asyncio.to_thread(self._mask, sent.raw)
+        else:
+            raw, masked = self._mask(sent.raw)
         meaning = read(raw, model.provider) if sent.fault is None else self._masked_fault(sent.fault)
         exchange = NewExchange(
             key=built.key,

@@ -6,10 +6,11 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from harness import __version__, exit_codes
+from harness.again import AgainList, again_list
 from harness.budget import Budget, MaxCost
 from harness.cache.rows import Run, UnitId, UnitState
 from harness.cache.store import Store
@@ -17,7 +18,7 @@ from harness.canonical import JSON
 from harness.errors import ConfigError, MissingKeyError, UnknownNameError
 from harness.media import Media
 from harness.nearest import nearest
-from harness.outcomes import ASKED_AGAIN_ON_RESUME, SHOWN_AS_FAILED, UnitOutcome
+from harness.outcomes import ASKED_AGAIN_ON_RESUME, SHOWN_AS_FAILED, UNUSABLE, USABLE, UnitOutcome
 from harness.planning import Plan
 from harness.pools.pool import Pool, PoolLimits, pool_name
 from harness.run_options import RunOptions, SessionOptions
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from harness.client import Client
 
 INTERRUPTED = "interrupted"
-_UNFINISHED = frozenset({None, UnitOutcome.PROVIDER_ERROR, UnitOutcome.NOT_ATTEMPTED, UnitOutcome.GAP})
-"""How a unit of an `--again` list stands whose turn is not over: the list goes on before another is made."""
 GRACE_S = 60.0
 """How long requests in flight may take to end after the first Ctrl-C; then they are cut off."""
 
@@ -42,6 +41,7 @@ class Opening:
     states: Mapping[UnitId, UnitState]
     work: Work
     open_by_model: Mapping[str, int]
+    again: AgainList = field(default_factory=AgainList)
 
     @property
     def is_done(self) -> bool:
@@ -87,17 +87,13 @@ async def look_at(
 ) -> Opening:
     """Return how far a run has come; `run` None: it was never started. With `mark`, `--again` is noted."""
     states = {} if run is None or store is None else await store.unit_states(run.id)
+    again = AgainList()
     if run is not None and store is not None and options.again:
-        wanted = _again(states, options)
-        if mark and wanted:
-            await store.mark_again(run.id, wanted)
-            states = await store.unit_states(run.id)
-        else:
-            again, last = set(wanted), await store.last_exchange_id()
-            states = {
-                unit: UnitState(unit, None, last) if unit in again else state
-                for unit, state in states.items()
-            }
+        again = again_list(states, await store.sessions(run.id), options.again)
+        if again.new:
+            last = await store.mark_again(run.id, again.new) if mark else await store.last_exchange_id()
+            states = {**states, **{unit: UnitState(unit, None, last) for unit in again.new}}
+            again = replace(again, id=last)
     shown = run or Run(0, "(new)", plan.manifest.digest(), plan.benchmark.name, {}, 0)
     work = Work(
         run_id=shown.id,
@@ -108,14 +104,7 @@ async def look_at(
         states=states,
         ask_again=ASKED_AGAIN_ON_RESUME,
     )
-    return Opening(shown, states, work, {name: work.count_open(name) for name in plan.models})
-
-
-def _again(states: Mapping[UnitId, UnitState], options: SessionOptions) -> list[UnitId]:
-    """Return the units that `--again` asks once more; none while an earlier list is unfinished."""
-    if any(state.again_after and state.outcome in _UNFINISHED for state in states.values()):
-        return []
-    return [unit for unit, state in states.items() if state.outcome in options.again]
+    return Opening(shown, states, work, {name: work.count_open(name) for name in plan.models}, again)
 
 
 def needed_keys(plan: Plan, opening: Opening, environment: Mapping[str, str]) -> dict[str, str]:
@@ -169,14 +158,16 @@ def _budget(options: SessionOptions) -> Budget:
     return Budget(MaxCost(options.max_cost.get(None), by_model))
 
 
-def session_info(plan: Plan, options: RunOptions, session: SessionOptions) -> Mapping[str, JSON]:
+def session_info(
+    plan: Plan, options: RunOptions, session: SessionOptions, again: AgainList
+) -> Mapping[str, JSON]:
     """Return what is kept of a session: version, models with prices, options; no key, no address with one."""
     return {
         "version": __version__,
         "models": {name: model.model_dump(mode="json") for name, model in plan.all_models().items()},
         "options": options.to_json(),
         "limits": {"max_wait_s": session.max_wait_s, "max_in_flight": session.max_in_flight},
-        "again": list(session.again),
+        **again.info(),
     }
 
 
@@ -213,7 +204,8 @@ async def live_session(
         budget = _budget(options)
         pools = make_pools(plan, options)
         sender = Sender(transport, keys, lambda model: model.provider.base_url or simulator)
-        client = Client(store, sender, pools, session=session_id, budget=budget)
+        proven = {unit.model for unit, one in opening.states.items() if one.outcome in USABLE | UNUSABLE}
+        client = Client(store, sender, pools, session=session_id, budget=budget, proven=proven)
         units = UnitRunner(plan.benchmark, client, plan.manifest.structured)
         runner = Runner(store, units, pools, order=options.order, on_unit=on_unit)
         yield Live(runner, pools, budget, client)

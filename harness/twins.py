@@ -24,7 +24,12 @@ async def twin_notes(benchmark: Benchmark, work: Work, structured: Structured, s
         served = await store.served([built.key for built in wanted])
         missing = [built for built in wanted if built.key not in served]
         found = await store.twins([built.twin for built in missing])
-        places = Counter(place for built in missing for place in found.get(built.twin, ()))
+        places = Counter(
+            place
+            for built in missing
+            for place in found.get(built.twin, ())
+            if place != (built.endpoint, built.wire_revision)  # answered just now, by another process
+        )
         if places:
             (endpoint, revision), count = places.most_common(1)[0]
             notes.append(_note(name, missing[0], endpoint, revision, f"{count} of its next {len(wanted)}"))

@@ -27,8 +27,11 @@ class UnitRunner:
         self._benchmark = benchmark
         self._client = client
         self._structured = structured
-        self.elsewhere: Counter[str] = Counter()
-        """Model -> units that wait for its reformatter: they use nothing of the model's own pool."""
+        self._elsewhere: Counter[str] = Counter()
+
+    def waiting_elsewhere(self, model: str) -> int:
+        """Return how many units of a model wait for its reformatter or for another process."""
+        return self._elsewhere[model] + self._client.claim_waits[model]
 
     async def run(self, unit: Unit) -> UnitResult:
         """Return how a unit ended. Raises StoreError; any other trouble is the unit's own."""
@@ -36,7 +39,7 @@ class UnitRunner:
             return _failed(UnitOutcome.CASE_ERROR, "case", unit.case.problem)
         try:
             messages = await self._messages(unit)
-            asker = _LiveAsker(self._client, unit, messages, self._structured, self.elsewhere)
+            asker = _LiveAsker(self._client, unit, messages, self._structured, self._elsewhere)
             policy = unit.condition.policy
             if unit.model.reformatter is None:
                 policy = replace(policy, reformat=False)

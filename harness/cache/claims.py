@@ -60,6 +60,8 @@ class ClaimStore(StorePart):
         self._token = uuid.uuid4().hex
         self._owner = owner or this_process()
         self._held: set[str] = set()
+        self._doubtful: set[str] = set()
+        self._beat_us = clock()
         self._sleep = sleep
         self._renewer: asyncio.Task[None] | None = None
 
@@ -83,6 +85,20 @@ class ClaimStore(StorePart):
             await self._writer.submit(release_all, (key, self._token))
             self._held.discard(key)
 
+    async def still_claimed(self, key: str) -> bool:
+        """Tell whether a claim of ours holds; False where it lapsed, while this process slept, and was taken.
+
+        Costs a query only after a time without renewals that was longer than the lease.
+        """
+        self._beat()
+        if key not in self._doubtful:
+            return True
+        holder = await self.claim_holder(key)
+        if holder is None or not holder.ours:
+            return False
+        self._doubtful.discard(key)
+        return True
+
     async def claims(self, keys: Iterable[str]) -> set[str]:
         """Return those keys that are being asked right now, by anyone."""
         found: set[str] = set()
@@ -100,8 +116,16 @@ class ClaimStore(StorePart):
             return None
         return ClaimHolder(_owner(row), row.expires_at_us, row.token == self._token)
 
+    def _beat(self) -> None:
+        """Note that this process runs; after a pause longer than a lease, every claim is in doubt."""
+        now = self._clock()
+        if now - self._beat_us > LEASE_S * 1_000_000:
+            self._doubtful |= self._held
+        self._beat_us = max(now, self._beat_us)
+
     async def renew_claims(self) -> None:
         """Prolong all our leases; the store does so by itself every 20 s."""
+        self._beat()
         if self._held:
             await self._writer.submit(_renew_all, (self._token, self._clock()))
 

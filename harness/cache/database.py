@@ -83,8 +83,8 @@ class Database:
         """Raise StoreGoneError where what was just committed lies in a file that nobody will find."""
         if self.dialect.identity() != self._identity:
             raise StoreGoneError(
-                f"the store {self.place!r} was deleted, moved or replaced while it was in use; put it back "
-                "(with the files beside it that begin with its name), then run the same command again"
+                f"the store {self.place!r} was deleted, moved or replaced while it was in use; first put "
+                "it back where it was, beside the files that begin with its name, then run the command again"
             )
 
     def writable(self) -> AsyncEngine:

@@ -35,6 +35,8 @@ def create_file(path: Path) -> None:
 
     A file that holds anything is left alone. Raises StoreError.
     """
+    path = path.resolve()  # a link to a file that is yet to be
+    _check_no_orphan(path)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):
@@ -45,6 +47,21 @@ def create_file(path: Path) -> None:
         raise StoreError(
             f"cannot create a store at {str(path)!r} ({error.strerror}); choose another place with --store"
         ) from error
+
+
+def _check_no_orphan(path: Path) -> None:
+    """Raise StoreError where a moved store left its last commits behind: a new store would erase them."""
+    orphan = path.with_name(f"{path.name}-wal")
+    try:
+        is_new = not path.exists() or path.stat().st_size == 0
+        if not is_new or not orphan.exists() or orphan.stat().st_size == 0:
+            return
+    except OSError:
+        return
+    raise StoreError(
+        f"{str(orphan)!r} holds answers of a store that was moved or deleted; put that store back to "
+        f"{str(path)!r}, or move this file away"
+    )
 
 
 def check_file(path: Path) -> None:

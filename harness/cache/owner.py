@@ -49,9 +49,11 @@ class Owner:
         return bool(self.started and started and started != self.started)
 
     def is_alive(self) -> bool:
-        """Return True only if it is certain: same machine and boot, and the same process runs."""
+        """Return True only if it is certain: same machine, boot and process, and it is not stopped."""
         here = this_process()
         started = _start_time(self.pid)
+        if _is_stopped(self.pid):
+            return False
         return (self.host, self.boot) == (here.host, here.boot) and bool(started) and started == self.started
 
 
@@ -87,6 +89,12 @@ def _start_time(pid: int) -> str | None:
     fields = stat.rpartition(")")[2].split()
     # A zombie has ended; only its parent has not noticed yet.
     return None if fields[_STAT_STATE] in {"Z", "X"} else fields[_STAT_START_TIME]
+
+
+def _is_stopped(pid: int) -> bool:
+    """Tell whether a process was stopped (Ctrl-Z, SIGSTOP): it keeps nothing waiting beyond its lease."""
+    fields = _read(_PROC / str(pid) / "stat").rpartition(")")[2].split()
+    return bool(fields) and fields[_STAT_STATE] in {"T", "t"}
 
 
 def _exists(pid: int) -> bool:

@@ -44,4 +44,9 @@ def print_json(value: object) -> None:
 
 def say(text: str) -> None:
     """Print what is no result on stderr: progress, warnings, paths."""
-    click.echo(text, err=True)
+    click.echo(printable(text), err=True)
+
+
+def printable(text: str) -> str:
+    """Return a text without control characters, which a server's words could steer the terminal with."""
+    return "".join(one if one.isprintable() or one in "\n\t" else "\N{REPLACEMENT CHARACTER}" for one in text)

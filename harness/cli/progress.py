@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from harness.budget import Budget
 from harness.cache.rows import UnitId
-from harness.cli.options import say
+from harness.cli.options import printable, say
 from harness.cli.tables import cut
 from harness.outcomes import USABLE, ExchangeOutcome, UnitOutcome
 from harness.pools.pool import Pool, PoolStatus
@@ -120,7 +120,7 @@ class Progress:
 
     def _write(self, text: str) -> None:
         if self._terminal:
-            tqdm.write(text, file=sys.stderr)
+            tqdm.write(printable(text), file=sys.stderr)
         else:
             say(text)
 

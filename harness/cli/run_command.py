@@ -185,6 +185,8 @@ async def _run(invocation: Invocation, plan: Plan, url: str) -> int:
         if opening.n_open:
             for note in await twin_notes(plan.benchmark, opening.work, plan.manifest.structured, store):
                 say(f"note: {note}")
+        if opening.again.left:
+            say(f"note: finishing the earlier list of this --again: {opening.again.left} units")
         say(f"run: {opening.run.name}: {plan.manifest.n_units} units, {opening.n_open} open")
         code = await _session(invocation, plan, store, opening, keys)
         if code != exit_codes.INTERRUPTED:
@@ -219,7 +221,7 @@ async def _session(
         return exit_code(opening.work, opening.states, interrupted=False, budget_reached=False)
     if invocation.session.keep_media:
         await _keep_media(plan, store)
-    info = session_info(plan, invocation.options, invocation.session)
+    info = session_info(plan, invocation.options, invocation.session, opening.again)
     session_id = await store.start_session(opening.run.id, info)
     if not opening.n_open:
         say("nothing is left to ask")
@@ -339,7 +341,8 @@ def _say_how_to_go_on(
     if totals[UnitOutcome.CASE_ERROR]:
         say(
             f"units of cases that cannot be asked: {totals[UnitOutcome.CASE_ERROR]}; mend the files "
-            "(`harness data check` lists what is wrong), then give the same `harness run` again"
+            "(`harness data check` lists what is wrong), then give the same `harness run` again, without "
+            "--again"
         )
     if missing:
         why = {exit_codes.INTERRUPTED: "interrupted; ", exit_codes.BUDGET: "stopped at --max-cost; "}.get(

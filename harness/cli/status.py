@@ -15,7 +15,7 @@ import click
 from harness.cache.location import display, find_store
 from harness.cache.rows import Run, Session, UnitId, UnitState
 from harness.cache.store import Store
-from harness.cli.options import config_option, json_option, print_json, say, store_option
+from harness.cli.options import config_option, json_option, print_json, printable, say, store_option
 from harness.cli.tables import Column, render_table
 from harness.config import load_config
 from harness.manifest import Manifest, read_manifest
@@ -152,7 +152,7 @@ def _print_run(facts: Facts) -> None:
         outcomes = ", ".join(f"{name} {count}" for name, count in model["outcomes"].items())
         click.echo(f"  {model['model']}: {outcomes}")
         for reason in model["reasons"]:
-            click.echo(f"    {reason['units']} x {reason['reason']}")
+            click.echo(printable(f"    {reason['units']} x {reason['reason']}"))
     for session in facts["sessions"]:
         ended = session["ended"] or "now: still running, or killed"
         code = "" if session["exit"] is None else f", exit {session['exit']}"

@@ -52,11 +52,11 @@ def mask_secrets(data: bytes, secrets: Iterable[str]) -> tuple[bytes, bool]:
     """Return the bytes with each secret replaced by `MASK`, and whether any was found.
 
     Finds a secret as it is, with any of its characters escaped (JSON, percent, HTML), and in base64 as Basic
-    authorization has it. Secrets shorter than `MIN_SECRET_LENGTH` are left.
+    authorization has it. What is no secret by `is_secret` is left.
     """
     found = 0
     for secret in sorted({secret.strip() for secret in secrets}, key=len, reverse=True):
-        if len(secret) >= MIN_SECRET_LENGTH:
+        if is_secret(secret):
             for pattern in _spellings(secret) if _may_hold(data, secret) else ():
                 data, hits = pattern.subn(MASK.encode("ascii"), data)
                 found += hits
@@ -91,12 +91,33 @@ def _string(slot: MediaSlot, data: bytes) -> list[bytes]:
     return [prefix, binascii.b2a_base64(data, newline=False), b'"']
 
 
+def is_secret(value: str) -> bool:
+    """Tell whether a key is worth masking: words that answers hold (EMPTY, not-needed) are no secrets."""
+    secret = value.strip()
+    return len(secret) >= MIN_SECRET_LENGTH and (len(secret) >= 16 or any(map(str.isdigit, secret)))
+
+
 def _may_hold(data: bytes, secret: str) -> bool:
-    """Rule out most bodies cheaply: without an escape, a secret stands there as it is or in base64."""
-    if any(mark in data for mark in (b"\\u", b"%", b"&#", b"\\\\", b"\\/")):
-        return True
+    """Rule out most bodies cheaply: by what they hold as they are, and with all escapes undone."""
     raw = secret.encode("utf-8", "surrogateescape")
-    return any(form in data for form in (raw, json.dumps(secret)[1:-1].encode("ascii"), *_in_base64(raw)))
+    if any(form in data for form in (raw, json.dumps(secret)[1:-1].encode("ascii"), *_in_base64(raw))):
+        return True
+    if not any(mark in data for mark in (b"\\u", b"%", b"&#", b"\\\\", b"\\/")):
+        return False
+    return raw.replace(b"\\", b"") in _ESCAPED.sub(_unescaped, data).replace(b"\\", b"")
+
+
+_ESCAPED = re.compile(
+    rb"\\u([0-9a-fA-F]{4})|%([0-9a-fA-F]{2})|&#0{0,4}([0-9]{1,5});|&#[xX]0{0,4}([0-9a-fA-F]{1,4});"
+)
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    short, percent, decimal, hexadecimal = found.groups()
+    if percent is not None:
+        return bytes([int(percent, 16)])
+    code = int(decimal) if decimal is not None else int(short or hexadecimal, 16)
+    return chr(code).encode("utf-8", "surrogatepass") if code < 0x110000 else b""
 
 
 def _in_base64(raw: bytes) -> list[bytes]:

@@ -264,3 +264,19 @@ def test_this_process_is_alive() -> None:
 
 def test_a_process_of_another_machine_is_never_called_dead() -> None:
     assert not gone(host="elsewhere", pid=2**22 + 1, boot="x").is_dead()
+
+
+async def test_a_process_that_slept_through_its_lease_learns_that_its_claim_is_gone(
+    store_path: Path, theirs: Store, clock: Clock
+) -> None:  # F25
+    elsewhere = gone(host="another machine")
+    async with await Store.open(str(store_path), clock=clock, owner=elsewhere) as ours:
+        await ours.claim(KEY)
+        await ours.claim(a_key("kept"))
+        assert await ours.still_claimed(KEY)
+        clock.pass_s(LEASE_S + 1)
+        assert await theirs.claim(KEY)
+        assert not await ours.still_claimed(KEY)
+        await ours.renew_claims()
+        assert not await ours.still_claimed(KEY)
+        assert await ours.still_claimed(a_key("kept"))

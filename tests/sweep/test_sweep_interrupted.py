@@ -243,3 +243,26 @@ def test_a_disk_that_fills_up_ends_the_run_with_the_mend_and_loses_nothing(tmp_p
     assert len(server.arrivals) - 60 <= 4
     assert outcomes(tmp_path) == {"valid": 60}
     assert harness("store", "verify", "--store", tmp_path / "store.sqlite3").code == 0
+
+
+def test_no_store_is_made_over_what_a_moved_one_left_behind(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 30)
+
+    def script(arrival: Arrival) -> Behaviour:
+        if arrival.number == 10:
+            (tmp_path / "store.sqlite3").rename(tmp_path / "moved.sqlite3")
+        return right_answer(arrival)
+
+    with ScriptedServer(script) as server:
+        write_config(tmp_path, server.url, max_in_flight=2)
+        process = spawn(*run_args(tmp_path), cwd=tmp_path)
+        assert finish(process).code == 1
+        sent = len(server.arrivals)
+        server.script = right_answer
+        left = tmp_path / "store.sqlite3-wal"
+        if left.exists() and left.stat().st_size:
+            done = harness(*run_args(tmp_path))
+            assert done.code == 1 and "store.sqlite3-wal" in done.err and len(server.arrivals) == sent
+        (tmp_path / "moved.sqlite3").rename(tmp_path / "store.sqlite3")
+        assert harness(*run_args(tmp_path)).code == 0
+    assert len(server.arrivals) <= 30 + 3 and outcomes(tmp_path) == {"valid": 30}

@@ -362,3 +362,13 @@ def test_an_answer_that_only_repeats_the_prompts_example_is_no_answer(tmp_path: 
     score = harness("score", "--json", "--store", tmp_path / "store.sqlite3")
     (row,) = [row for row in score.json["rows"] if row["kind"] == "model"]
     assert row["outcomes"] == {"unparsable": 1} and row["as_answered"]["case_f1"]["value"] == 0
+
+
+def test_an_example_without_words_may_be_the_right_answer(tmp_path: Path) -> None:
+    data = write_cases(tmp_path / "data", 1, labels=[])
+    prompt = tmp_path / "prompt.txt"
+    form = answer_text([], reasoning="")
+    prompt.write_text("{chief_complaint} Answer as in " + form.replace("{", "{{").replace("}", "}}"))
+    assert data.exists()
+    done, server = sweep(tmp_path, lambda arrival: chat_reply(form), "--prompt", str(prompt))
+    assert done.code == 0 and outcomes(tmp_path) == {"valid": 1} and len(server.arrivals) == 1

@@ -391,3 +391,36 @@ def test_a_reformatter_that_its_provider_does_not_know_stops_the_run_at_the_star
     else:
         assert done.code == 2 and "'fixer'" in done.err and "--reformatter none" in done.err
         assert len(server.arrivals) == 1 and not (tmp_path / "store.sqlite3").exists()
+
+
+def test_a_gateway_without_a_page_for_models_is_asked_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_cases(tmp_path / "data", 1)
+    monkeypatch.setenv("LAB_API_KEY", SECRET)
+
+    def script(arrival: Arrival) -> Behaviour:
+        if arrival.path.startswith("/v1/models"):
+            return status_reply(404, f"Unknown request URL: GET {arrival.path}.", code="unknown_url")
+        return right_answer(arrival)
+
+    with ScriptedServer(script) as server:
+        with_key(write_config(tmp_path, server.url, ["m", "fixer"]))
+        assert harness(*run_args(tmp_path, reformatter="fixer")).code == 0
+
+
+def test_a_servers_words_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 1)
+    with ScriptedServer(lambda arrival: status_reply(418, "red \x1b[31m alert")) as server:
+        write_config(tmp_path, server.url)
+        done = harness(*run_args(tmp_path))
+    assert "alert" in done.err and "\x1b" not in done.err
+    assert "\x1b" not in harness("status", "latest", "--store", tmp_path / "store.sqlite3").out
+
+
+@pytest.mark.parametrize("word", ["not-needed", "anything", "EMPTY"])
+def test_a_word_that_stands_for_no_key_changes_no_answer(word: str) -> None:
+    from harness.providers.encoding import mask_secrets
+
+    text = f"a root canal is {word} here".encode()
+    assert mask_secrets(text, [word]) == (text, False)
