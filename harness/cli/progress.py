@@ -40,6 +40,7 @@ class Progress:
         self._bars: dict[str | None, tqdm[Any]] = {}
         self._began = self._said = time.monotonic()
         self._told: set[str] = set()
+        self._claim_waits: Mapping[str, int] = {}
         self._caused: set[tuple[str, ExchangeOutcome]] = set()
 
     def __enter__(self) -> Self:
@@ -67,8 +68,9 @@ class Progress:
             if name in self._bars:
                 self._bars[name].update()
 
-    def refresh(self, pools: Mapping[str, Pool], budget: Budget) -> None:
-        """Show what the pools are doing now."""
+    def refresh(self, pools: Mapping[str, Pool], budget: Budget, claim_waits: Mapping[str, int]) -> None:
+        """Show what the pools are doing now; `claim_waits`: asks that wait for another process, by model."""
+        self._claim_waits = claim_waits
         statuses = {name: pool.status() for name, pool in pools.items() if self._is_shown(name, pool)}
         self._tell_causes(statuses)
         self._tell_closed(statuses)
@@ -126,6 +128,8 @@ class Progress:
 
     def _state(self, name: str, status: PoolStatus) -> str:
         parts = [f"{status.in_flight} in flight", f"{status.sends} sends"]
+        if self._claim_waits.get(name):
+            parts.append(f"{self._claim_waits[name]} wait for another process")
         if status.held_until_s:
             parts.append(f"waiting {status.held_until_s:.0f} s ({status.held_why})")
         parts += [f"{count} x {why}" for why, count in status.backing_off_for.items()]

@@ -259,7 +259,7 @@ async def _watched(live: Live, opening: Opening, progress: Progress) -> bool:
 
     async def show() -> None:
         while True:
-            progress.refresh(live.pools, live.budget)
+            progress.refresh(live.pools, live.budget, live.client.claim_waits)
             await asyncio.sleep(POLL_S)
 
     shown = asyncio.create_task(show(), name="progress")
@@ -270,7 +270,7 @@ async def _watched(live: Live, opening: Opening, progress: Progress) -> bool:
         shown.cancel()
         with suppress(asyncio.CancelledError):
             await shown
-        progress.refresh(live.pools, live.budget)
+        progress.refresh(live.pools, live.budget, live.client.claim_waits)
 
 
 @contextmanager
