@@ -332,11 +332,16 @@ def _introduce(plan: Plan, url: str) -> None:
 def _say_how_to_go_on(
     code: int, opening: Opening, states: Mapping[UnitId, UnitState], invocation: Invocation
 ) -> None:
-    if code == 0:
-        return
     totals: Counter[UnitOutcome] = Counter()
     for model in opening.work.models:
         totals += final_outcomes(opening.work, states, model)
+    if totals[UnitOutcome.NOT_APPLICABLE]:
+        say(
+            f"units beyond a model's inputs or limits: {totals[UnitOutcome.NOT_APPLICABLE]}; if that was a "
+            "setting, mend it and add --again not_applicable"
+        )
+    if code == 0:
+        return
     missing = sum(totals[outcome] for outcome in INCOMPLETE)
     if totals[UnitOutcome.CASE_ERROR]:
         say(

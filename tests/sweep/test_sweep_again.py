@@ -148,3 +148,14 @@ def test_a_suspended_process_holds_up_only_what_it_asks(tmp_path: Path) -> None:
         first.send_signal(signal.SIGCONT)
         assert [finish(one).code for one in (first, second)] == [0, 0]
     assert len(server.arrivals) == 150 and outcomes(tmp_path) == {"valid": 150}
+
+
+def test_units_beyond_a_limit_that_was_a_mistake_are_asked_again_on_request(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 3)
+    with ScriptedServer(right_answer) as server:
+        write_config(tmp_path, server.url, inputs=["text"])
+        done = harness(*run_args(tmp_path))
+        assert done.code == 3 and "--again not_applicable" in done.err and server.arrivals == []
+        write_config(tmp_path, server.url)
+        assert harness(*run_args(tmp_path, "--again", "not_applicable")).code == 0
+    assert len(server.arrivals) == 3 and outcomes(tmp_path) == {"valid": 3}
