@@ -66,8 +66,7 @@ class Live:
 
 async def open_run(store: Store, plan: Plan, name: str | None, options: SessionOptions) -> Opening:
     """Store what the run wants and return what is open. Raises RunNameTakenError."""
-    for data in plan.blobs.values():
-        await store.put_blob(data)
+    await store.put_blobs(plan.blobs.values())
     await store.remember_all_media(_found_media(plan))
     run = await store.save_run(name, plan.manifest.digest(), plan.benchmark.name, plan.manifest.to_json())
     return await look_at(store, plan, run, options, mark=True)

@@ -79,12 +79,16 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
         yield opened
 
 
+async def never(seconds: float) -> None:
+    raise AssertionError("an asker within one process waits for the other by polling the store")
+
+
 async def client_of(store: Store, sender: FakeSender) -> tuple[Client, int]:
     run = await store.save_run("r", "d" * 64, "triage", {})
     session = await store.start_session(run.id, {})
     pool = Pool("p", PoolLimits(max_in_flight=8), sleep=lambda seconds: asyncio.sleep(0))
     budget = Budget(MaxCost())
-    client = Client(store, sender, {"m": pool}, session=session, budget=budget)  # type: ignore[arg-type]
+    client = Client(store, sender, {"m": pool}, session=session, budget=budget, sleep=never)  # type: ignore[arg-type]
     return client, run.id
 
 

@@ -300,3 +300,10 @@ def test_limits_come_from_the_model_and_an_override_wins() -> None:
     assert PoolLimits.of(model, 60.0, 8) == PoolLimits(
         requests_per_minute=600, output_tokens_per_minute=5, max_in_flight=8, max_sends=3, max_wait_s=60.0
     )
+
+
+def test_models_that_share_a_pool_have_the_lower_of_each_limit() -> None:
+    one = PoolLimits(requests_per_minute=60, max_in_flight=None, max_wait_s=600, max_sends=4)
+    other = PoolLimits(requests_per_minute=None, max_in_flight=2, max_wait_s=600, max_sends=3)
+    both = PoolLimits(requests_per_minute=60, max_in_flight=2, max_wait_s=600, max_sends=3)
+    assert one.tightened(other) == other.tightened(one) == both

@@ -95,18 +95,24 @@ def test_a_unit_that_fails_in_its_list_has_one_more_turn_and_blocks_nothing(
 
 
 def test_rejected_cases_at_the_top_do_not_hold_up_a_model_that_has_answered(tmp_path: Path) -> None:
-    write_cases(tmp_path / "data", 30)
+    write_cases(tmp_path / "data", 20)
+    down = True
 
     def script(arrival: Arrival) -> Behaviour:
-        return status_reply(400, "bad") if 0 < case_number(arrival) < 8 else right_answer(arrival)
+        number = case_number(arrival)
+        if 0 < number < 8:
+            return status_reply(400, "bad")
+        if down and number > 11:
+            return status_reply(500, "down", headers={"retry-after-ms": "1"})
+        return right_answer(arrival)
 
     with ScriptedServer(script) as server:
-        write_config(tmp_path, server.url)
-        assert harness(*run_args(tmp_path, "--limit", "12", "--name", "part")).code == 3
-        assert outcomes(tmp_path, "part") == {"rejected": 7, "valid": 5}
-        assert harness(*run_args(tmp_path, "--limit", "12")).code == 3
-        assert harness(*run_args(tmp_path, "--name", "all")).code == 3
-    assert outcomes(tmp_path, "all") == {"rejected": 7, "valid": 23}
+        write_config(tmp_path, server.url, max_sends=1)
+        assert harness(*run_args(tmp_path)).code == 3
+        assert outcomes(tmp_path) == {"provider_error": 8, "rejected": 7, "valid": 5}
+        down = False
+        assert harness(*run_args(tmp_path)).code == 3
+    assert outcomes(tmp_path) == {"rejected": 7, "valid": 13}
 
 
 def test_stored_answers_serve_even_after_a_model_was_given_up(tmp_path: Path) -> None:

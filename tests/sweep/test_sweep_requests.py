@@ -393,15 +393,16 @@ def test_a_reformatter_that_its_provider_does_not_know_stops_the_run_at_the_star
         assert len(server.arrivals) == 1 and not (tmp_path / "store.sqlite3").exists()
 
 
+@pytest.mark.parametrize("told", ["Unknown request URL: GET {path}.", "no such url: models page of fixer"])
 def test_a_gateway_without_a_page_for_models_is_asked_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str
 ) -> None:
     write_cases(tmp_path / "data", 1)
     monkeypatch.setenv("LAB_API_KEY", SECRET)
 
     def script(arrival: Arrival) -> Behaviour:
         if arrival.path.startswith("/v1/models"):
-            return status_reply(404, f"Unknown request URL: GET {arrival.path}.", code="unknown_url")
+            return status_reply(404, told.format(path=arrival.path), code="unknown_url")
         return right_answer(arrival)
 
     with ScriptedServer(script) as server:
