@@ -20,6 +20,7 @@ from harness.media import Media
 from harness.nearest import nearest
 from harness.outcomes import ASKED_AGAIN_ON_RESUME, SHOWN_AS_FAILED, UNUSABLE, USABLE, UnitOutcome
 from harness.planning import Plan
+from harness.plans import ModelPlan
 from harness.pools.pool import Pool, PoolLimits, pool_name
 from harness.run_options import RunOptions, SessionOptions
 from harness.runner import OnUnit, Runner, Work
@@ -106,12 +107,15 @@ async def look_at(
     return Opening(shown, states, work, {name: work.count_open(name) for name in plan.models}, again)
 
 
+def open_plans(plan: Plan, opening: Opening) -> list[ModelPlan]:
+    """Return the models that this session will ask, with their reformatters."""
+    return [one for name, one in plan.models.items() if opening.open_by_model[name]]
+
+
 def needed_keys(plan: Plan, opening: Opening, environment: Mapping[str, str]) -> dict[str, str]:
     """Return the API keys of all models that will be asked. Raises MissingKeyError with the ways out."""
     keys: dict[str, str] = {}
-    for name, model_plan in plan.models.items():
-        if not opening.open_by_model[name]:
-            continue
+    for model_plan in open_plans(plan, opening):
         _need(keys, model_plan.model, environment, "give it, or leave the model out")
         if model_plan.reformatter is not None:
             ways = "give it, or choose --reformatter MODEL, or --reformatter none"
@@ -145,11 +149,10 @@ def check_budget(plan: Plan, opening: Opening, options: SessionOptions) -> None:
         if name is not None and name not in known:
             raise UnknownNameError(f"--max-cost: no model {name!r} in this run{nearest(name, known)}")
     budget = _budget(options)
-    for name, model_plan in plan.models.items():
-        if opening.open_by_model[name]:
-            budget.check(model_plan.model, 1, model_plan.params)
-            if model_plan.reformatter is not None:
-                budget.check(model_plan.reformatter, 1, model_plan.reformatter.params)
+    for model_plan in open_plans(plan, opening):
+        budget.check(model_plan.model, 1, model_plan.params)
+        if model_plan.reformatter is not None:
+            budget.check(model_plan.reformatter, 1, model_plan.reformatter.params)
 
 
 def _budget(options: SessionOptions) -> Budget:

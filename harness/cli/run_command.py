@@ -46,6 +46,7 @@ from harness.session import (
     live_session,
     look_at,
     needed_keys,
+    open_plans,
     open_run,
     run_units,
     session_info,
@@ -199,8 +200,8 @@ async def _run(invocation: Invocation, plan: Plan, url: str) -> int:
 async def _check_reformatters(plan: Plan, opening: Opening, keys: Mapping[str, str]) -> None:
     needed = {
         one.reformatter.name: one.reformatter
-        for name, one in plan.models.items()
-        if opening.open_by_model[name] and one.reformatter is not None
+        for one in open_plans(plan, opening)
+        if one.reformatter is not None
     }
     if needed:
         from harness.availability import check_known
