@@ -8,7 +8,7 @@ STAMP = $(VENV)/.installed
 # The demo keeps its answers in its own folder, whatever store is in use otherwise.
 unexport HARNESS_STORE
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint fuzz clean
 
 demo: $(STAMP)
 	@mkdir -p $(DEMO)
@@ -23,6 +23,15 @@ test: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+# A minute a target by default: `make fuzz TARGETS=extraction FUZZ_SECONDS=600`.
+TARGETS ?= $(basename $(notdir $(wildcard tests/fuzz/corpus/*.jsonl)))
+FUZZ_SECONDS ?= 60
+
+fuzz: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[fuzz]'
+	@for target in $(TARGETS); do \
+		$(BIN)/python tests/fuzz/run_atheris.py $$target --seconds $(FUZZ_SECONDS) --keep || exit 1; done
 
 clean:
 	rm -rf $(DEMO) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

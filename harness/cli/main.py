@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
@@ -167,5 +168,7 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run the command line of this process."""
+    # The image library's remarks on odd tags: what matters of an image is said by ourselves, with its name.
+    warnings.filterwarnings("ignore", module=r"PIL\.")
     cli()
     raise AssertionError("unreachable")
