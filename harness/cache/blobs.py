@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import zlib
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -10,7 +9,7 @@ from typing import Final
 from sqlalchemy import select
 
 from harness.cache.database import Transaction
-from harness.cache.parts import StorePart, chunks
+from harness.cache.parts import StorePart, chunks, off_the_loop
 from harness.cache.tables import BLOB
 from harness.canonical import pack, sha256_hex, unpack
 from harness.errors import StoreError
@@ -71,7 +70,7 @@ async def _put_all(transaction: Transaction, given: Sequence[Sequence[tuple[str,
         return [{"sha256": digest, "data": pack(data)} for digest, data in blobs.items()]
 
     large = sum(map(len, blobs.values())) >= THREAD_FROM_BYTES
-    rows = await asyncio.to_thread(make) if large else make()
+    rows = await off_the_loop(make) if large else make()
     if rows:
         await transaction.connection.execute(transaction.dialect.upsert(BLOB), rows)
     return [None] * len(given)

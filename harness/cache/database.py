@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final, NoReturn, TypeAlias
+from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -18,6 +18,7 @@ from harness.errors import StoreError
 logger = logging.getLogger(__name__)
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+Result = TypeVar("Result")
 
 BUSY_TRIES: Final = 6
 """Times a transaction is begun while another process holds the write lock; each waits BUSY_TIMEOUT_S."""
@@ -35,6 +36,10 @@ class Transaction:
 
 class StoreGoneError(StoreError):
     """The store's file was deleted, moved or replaced while it was in use: nothing more may be written."""
+
+
+class _HeldByAnotherError(Exception):
+    """The write lock was not to be had in time; nothing was begun."""
 
 
 class Database:
@@ -64,6 +69,56 @@ class Database:
                 yield connection
         except SQLAlchemyError as error:
             self.refuse(error)
+
+    async def read(self, work: Callable[[AsyncConnection], Coroutine[Any, Any, Result]]) -> Result:
+        """Return what `work` finds at the last commit, in one hop where the connection lives in a thread.
+
+        It may await nothing but its connection. Database errors become StoreError.
+        """
+        async with self.reading() as connection:
+            return await self.dialect.run(connection, lambda: work(connection))
+
+    async def write(self, work: Callable[[Transaction], Coroutine[Any, Any, Result]]) -> Result:
+        """Return what `work` comes to, committed; in one hop where the connection lives in a thread.
+
+        It may await nothing but its transaction's connection. Rolled back when it raises. Database errors are
+        passed on as they are: see `refuse`.
+        """
+        for _ in range(BUSY_TRIES - 1):
+            try:
+                return await self._write_once(work)
+            except _HeldByAnotherError:
+                logger.warning("the store is held by another process; waiting")
+            await self._sleep(BUSY_PAUSE_S)
+        try:
+            return await self._write_once(work)
+        except _HeldByAnotherError as held:
+            assert held.__cause__ is not None
+            raise held.__cause__ from None
+
+    async def _write_once(self, work: Callable[[Transaction], Coroutine[Any, Any, Result]]) -> Result:
+        connection = await self.writable().connect().start()
+
+        async def transact() -> Result:
+            await self._lock(connection)
+            result = await work(Transaction(connection, self.dialect))
+            await connection.commit()
+            return result
+
+        try:
+            result = await self.dialect.run(connection, transact)
+            self._check_place()
+            return result
+        finally:
+            await asyncio.shield(connection.close())
+
+    async def _lock(self, connection: AsyncConnection) -> None:
+        try:
+            await connection.begin()
+        except SQLAlchemyError as error:
+            if self.fault(error) is Fault.BUSY:
+                raise _HeldByAnotherError from error
+            raise
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[Transaction]:

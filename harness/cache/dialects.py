@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar
 from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Insert, Table, event, text
@@ -15,6 +15,8 @@ from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool
+
+from harness.cache.sqlite_thread import SqliteThread, connect
 
 APPLICATION_ID: Final = 0x48524E53
 """Marks an SQLite file as a store of ours ("HRNS")."""
@@ -25,6 +27,8 @@ BUSY_TIMEOUT_S: Final = 20.0
 READERS: Final = 4
 
 Access: TypeAlias = Literal["rw", "ro", "immutable"]
+Result = TypeVar("Result")
+Work: TypeAlias = Callable[[], Coroutine[Any, Any, Result]]
 
 
 class Fault(Enum):
@@ -52,6 +56,10 @@ class StoreDialect(Protocol):
 
     def writer(self) -> AsyncEngine:
         """Return the engine for writing: a transaction holds the store's one write lock from its start."""
+        ...
+
+    async def run(self, connection: AsyncConnection, work: Work[Result]) -> Result:
+        """Carry out work that awaits nothing but this connection: where the connection lives, if in a thread."""
         ...
 
     def upsert(self, table: Table, update: Sequence[str] = ()) -> Insert:
@@ -109,6 +117,12 @@ class SqliteDialect:
         event.listen(engine.sync_engine, "begin", _begin_immediate)
         return engine
 
+    async def run(self, connection: AsyncConnection, work: Work[Result]) -> Result:
+        """Carry out work in the connection's thread: one hop for all its statements."""
+        thread = (await connection.get_raw_connection()).driver_connection
+        assert isinstance(thread, SqliteThread)
+        return await thread.run(work)
+
     def upsert(self, table: Table, update: Sequence[str] = ()) -> Insert:
         """Return an INSERT with ON CONFLICT on the primary key."""
         return _sqlite_upsert(table, tuple(update))
@@ -152,7 +166,7 @@ class SqliteDialect:
             pool_timeout=120,
             # Parameters hold case text: they must not reach a traceback.
             hide_parameters=True,
-            connect_args={"timeout": self._busy_timeout_s},
+            connect_args={"timeout": self._busy_timeout_s, "async_creator_fn": connect},
             **options,
         )
 

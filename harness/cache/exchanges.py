@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import Select, func, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from harness.cache.claims import ClaimStore, release_all
 from harness.cache.database import Transaction
 from harness.cache.exchange_rows import COLUMNS, make_row, read_row, weight
-from harness.cache.parts import chunks
+from harness.cache.parts import chunks, off_the_loop
 from harness.cache.rows import Exchange, NewExchange, UnitId
 from harness.cache.tables import EXCHANGE, SERVED, UNIT, UNIT_EXCHANGE, AnyRow
 from harness.cache.unit_rows import position, unit_key
@@ -68,9 +68,7 @@ class ExchangeStore(ClaimStore):
                 .join_from(SERVED, EXCHANGE, SERVED.c.exchange_id == EXCHANGE.c.id)
                 .where(SERVED.c.key.in_(part))
             )
-            async with self._database.reading() as connection:
-                rows = (await connection.execute(statement)).all()
-            for exchange in await _read_all(rows):
+            for exchange in await self._read(statement):
                 found[exchange.data.key] = exchange
         return found
 
@@ -82,18 +80,14 @@ class ExchangeStore(ClaimStore):
         """Return id -> exchange, for those that exist."""
         found: dict[int, Exchange] = {}
         for part in chunks(list(dict.fromkeys(ids))):
-            async with self._database.reading() as connection:
-                rows = (await connection.execute(select(*COLUMNS).where(EXCHANGE.c.id.in_(part)))).all()
-            for exchange in await _read_all(rows):
+            for exchange in await self._read(select(*COLUMNS).where(EXCHANGE.c.id.in_(part))):
                 found[exchange.id] = exchange
         return found
 
     async def exchanges_of_key(self, key: str) -> tuple[Exchange, ...]:
         """Return every exchange of a key, failed sends and earlier rounds included, oldest first."""
         statement = select(*COLUMNS).where(EXCHANGE.c.key == key).order_by(EXCHANGE.c.id)
-        async with self._database.reading() as connection:
-            rows = (await connection.execute(statement)).all()
-        return tuple(await _read_all(rows))
+        return tuple(await self._read(statement))
 
     async def twins(self, twins: Iterable[str]) -> dict[str, set[tuple[str, int]]]:
         """Return, by twin, the endpoints and wire revisions at which such requests were answered."""
@@ -108,6 +102,12 @@ class ExchangeStore(ClaimStore):
         """Return the id of the newest exchange, 0 where there is none."""
         async with self._database.reading() as connection:
             return int((await connection.execute(_LAST_ID)).scalar_one())
+
+    async def _read(self, statement: Select[*tuple[Any, ...]]) -> list[Exchange]:
+        async def rows(connection: AsyncConnection) -> Sequence[AnyRow]:
+            return (await connection.execute(statement)).all()
+
+        return await _read_all(await self._database.read(rows))
 
 
 _TWINS = (
@@ -191,4 +191,4 @@ def _read(row: AnyRow) -> Exchange:
 
 
 async def _off_the_loop(work: Callable[[], Read], size: int) -> Read:
-    return await asyncio.to_thread(work) if size >= THREAD_FROM_BYTES else work()
+    return await off_the_loop(work) if size >= THREAD_FROM_BYTES else work()

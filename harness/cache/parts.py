@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias, TypeVar
@@ -16,6 +17,7 @@ CHUNK: Final = 500
 """Most values in one IN list: far below what any database takes."""
 
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 def now_us() -> int:
@@ -41,3 +43,15 @@ def chunks(items: Sequence[Item], size: int = CHUNK) -> Iterator[Sequence[Item]]
     """Yield slices of at most `size` items."""
     for start in range(0, len(items), size):
         yield items[start : start + size]
+
+
+async def off_the_loop(work: Callable[[], Result]) -> Result:
+    """Return what long work comes to: in a thread if an event loop would be held up, else here and now.
+
+    Writes are carried out in their connection's own thread where it has one: no loop runs there.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return work()
+    return await asyncio.to_thread(work)

@@ -140,12 +140,16 @@ class Writer:
         kinds: dict[Apply[Any, Any], list[_Op]] = {}
         for op in group:
             kinds.setdefault(op.apply, []).append(op)
-        results: list[tuple[_Op, Any]] = []
+
+        async def work(transaction: Transaction) -> list[tuple[_Op, Any]]:
+            results: list[tuple[_Op, Any]] = []
+            for apply, ops in kinds.items():
+                answers = await apply(transaction, [op.item for op in ops])
+                results += zip(ops, answers, strict=True)
+            return results
+
         try:
-            async with self._database.writing() as transaction:
-                for apply, ops in kinds.items():
-                    answers = await apply(transaction, [op.item for op in ops])
-                    results += zip(ops, answers, strict=True)
+            results = await self._database.write(work)
         except Exception as error:  # noqa: BLE001  whatever one entry does, the writer must go on
             return error
         for op, result in results:
