@@ -17,9 +17,7 @@ def canonical_json(value: object) -> bytes:
     Lone surrogates survive as escapes. Raises ValueError on NaN and infinities, TypeError on
     anything that is not JSON.
     """
-    return json.dumps(
-        _plain(value), sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False
-    ).encode("ascii")
+    return _ENCODER.encode(_plain(value)).encode("ascii")
 
 
 def sha256_hex(data: bytes) -> str:
@@ -42,13 +40,19 @@ def unpack(data: bytes) -> bytes:
     return zlib.decompress(data)
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+
 def _plain(value: object) -> object:
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:  # most values by far, at the least cost
+        return value
     match value:
-        case bool() | None | str() | int():
+        case bool() | str() | int():
             return value
         case float():
             return int(value) if value.is_integer() else value
-        case Mapping():
+        case dict() | Mapping():
             return {_key(key): _plain(item) for key, item in value.items()}
         case list() | tuple():
             return [_plain(item) for item in value]

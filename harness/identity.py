@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.cache.key import endpoint_identity, key_of_twin, request_twin
+from harness.cache.key import endpoint_identity, key_of_twin, request_twin, wire_document
 from harness.messages import Request, WireRequest
 from harness.providers.base import get_adapter
 from harness.settings import Model
@@ -12,19 +12,24 @@ from harness.settings import Model
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A provider-ready request; `twin` is equal where only endpoint or wire revision differ."""
+    """A provider-ready request; `twin` is equal where only endpoint or wire revision differ.
+
+    `document` is the body as it is stored with an exchange: canonical JSON, media by digest.
+    """
 
     wire: WireRequest
     key: str
     twin: str
     endpoint: str
     wire_revision: int
+    document: bytes
 
 
 def build(request: Request, model: Model) -> Built:
     """Build a request and its key. Raises UnsupportedInputError for what the model cannot take."""
     adapter = get_adapter(model.provider.adapter)
     wire = adapter.build(request, model)
+    document = wire_document(wire)
     twin = request_twin(
         adapter=adapter.kind,
         model=model.model,
@@ -32,7 +37,8 @@ def build(request: Request, model: Model) -> Built:
         attempt=request.attempt,
         repeat=request.repeat,
         provider_headers=model.provider.headers,
+        document=document,
     )
     endpoint = endpoint_identity(model.provider)
     key = key_of_twin(twin, endpoint=endpoint, wire_revision=adapter.wire_revision)
-    return Built(wire, key, twin, endpoint, adapter.wire_revision)
+    return Built(wire, key, twin, endpoint, adapter.wire_revision, document)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from harness.cache.key import wire_document
 from harness.cache.rows import NewExchange
 from harness.canonical import sha256_hex
 from harness.identity import Built
@@ -57,7 +56,7 @@ class Sender:
 
         Raises MediaError where a medium cannot be read or has changed; nothing was sent then.
         """
-        body, media_sent = await asyncio.to_thread(_encode, request, built.wire)
+        body, media_sent = await _encoded(request, built.wire)
         adapter = get_adapter(model.provider.adapter)
         api_key = self.keys.get(model.provider.api_key_env or "")
         started_at = self.now()
@@ -85,7 +84,7 @@ class Sender:
             model=model.model,
             adapter=adapter.kind,
             wire_revision=built.wire_revision,
-            request=wire_document(built.wire),
+            request=built.document,
             raw=raw,
             outcome=meaning.outcome,
             started_at_us=int(started_at * _MILLION),
@@ -113,6 +112,13 @@ class Sender:
     def _masked_fault(self, fault: Fault) -> Fault:
         data, found = mask_secrets(fault.message.encode("utf-8", "surrogatepass"), self.keys.values())
         return replace(fault, message=data.decode("utf-8", "replace")) if found else fault
+
+
+async def _encoded(request: Request, wire: WireRequest) -> tuple[bytes, dict[str, str]]:
+    """Return what `_encode` does: in a thread where media are loaded, at once where there are none."""
+    if any(isinstance(part, ImagePart) for message in request.messages for part in message.parts):
+        return await asyncio.to_thread(_encode, request, wire)
+    return _encode(request, wire)
 
 
 def _encode(request: Request, wire: WireRequest) -> tuple[bytes, dict[str, str]]:

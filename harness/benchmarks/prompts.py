@@ -55,6 +55,7 @@ def read_prompt_file(path: Path) -> Prompt:
     return Prompt(path.name, sha256_hex(text.encode("utf-8")), text)
 
 
+@lru_cache(maxsize=64)
 def placeholders(prompt: Prompt) -> frozenset[str]:
     """Return the names of a prompt's placeholders. Raises ConfigError on a brace that stands alone."""
     return frozenset(name for _, name in _segments(prompt.id, prompt.text) if name is not None)

@@ -41,23 +41,22 @@ def request_twin(
     repeat: int,
     provider_headers: Mapping[str, str] | None = None,
     recipe_versions: Mapping[str, int] = RECIPE_VERSIONS,
+    document: bytes | None = None,
 ) -> str:
     """Return what a request has in common with the same one at another endpoint or wire revision.
 
     `wire.path` and `wire.transport*` do not enter: the path says no more than adapter, endpoint and model,
     and may say whether the answer is streamed. `provider_headers` are those of the configuration, where
-    `wire.headers` does not hold them already. Raises ValueError for a medium with an unknown recipe.
+    `wire.headers` does not hold them already; `document` is what `wire_document` gives, where that is known
+    already. Raises ValueError for a medium with an unknown recipe.
     """
     headers = _lower_case(provider_headers or {}) | _lower_case(wire.headers)
-    document = {
-        "adapter": adapter,
-        "model": model,
-        "headers": headers,
-        "body": _by_reference(wire.body, recipe_versions),
-        "attempt": attempt,
-        "repeat": repeat,
-    }
-    return sha256_hex(canonical_json(document))
+    if document is None:
+        document = wire_document(wire, recipe_versions=recipe_versions)
+    # The canonical JSON of {adapter, attempt, body, headers, model, repeat}, in which the body stands as it is.
+    before = canonical_json({"adapter": adapter, "attempt": attempt})
+    after = canonical_json({"headers": headers, "model": model, "repeat": repeat})
+    return sha256_hex(b'%b,"body":%b,%b' % (before[:-1], document, after[1:]))
 
 
 def wire_document(wire: WireRequest, *, recipe_versions: Mapping[str, int] = RECIPE_VERSIONS) -> bytes:

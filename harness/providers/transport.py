@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import TracebackType
 from typing import Literal, Self, TypeAlias
 from urllib.parse import urlsplit
@@ -86,11 +87,11 @@ class Transport:
         connecting has its own, the others start when the request goes out. Raises ConfigError for an
         address or a header that HTTP does not allow.
         """
-        url, credentials = request_url(base_url or model.provider.base_url, wire.path)
+        url, credentials = _target(base_url or model.provider.base_url, wire.path)
         basic = {"authorization": credentials} if credentials else {}
         headers = _headers(basic, model.provider.headers, wire.headers, wire.transport_headers, auth_headers)
         headers["content-length"] = str(len(body))
-        way = self._way_to(url, model.provider.verify_tls)
+        way = self._way_to(str(url), model.provider.verify_tls)
         flight = _Flight(body, model, self._clock, self._max_reply_bytes)
         # Past httpx.AsyncClient: its cookies, redirects and log lines are not wanted, and cost as much again.
         content = None
@@ -220,6 +221,13 @@ class _Upload:
                 flight.uploaded = True  # before it is written: from here on it may be worked on
             yield body[position : position + _UPLOAD_CHUNK]
         flight.allow(None)  # silence from here on is measured on the socket
+
+
+@lru_cache(maxsize=256)
+def _target(base_url: str, path: str) -> tuple[httpx.URL, str | None]:
+    """Return where a request goes, and the credentials of the address; parsed once for all requests."""
+    url, credentials = request_url(base_url, path)
+    return httpx.URL(url), credentials
 
 
 async def _fly(way: AiohttpTransport, request: httpx.Request, flight: _Flight) -> Fault | None:
