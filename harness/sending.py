@@ -12,6 +12,7 @@ from harness.cache.rows import NewExchange
 from harness.canonical import sha256_hex
 from harness.identity import Built
 from harness.media import load
+from harness.media_threads import in_media_thread
 from harness.messages import Fault, ImagePart, RawReply, Reply, Request, WireRequest
 from harness.providers.base import get_adapter, read
 from harness.providers.encoding import encode_body, mask_headers, mask_secrets
@@ -117,7 +118,7 @@ class Sender:
 async def _encoded(request: Request, wire: WireRequest) -> tuple[bytes, dict[str, str]]:
     """Return what `_encode` does: in a thread where media are loaded, at once where there are none."""
     if any(isinstance(part, ImagePart) for message in request.messages for part in message.parts):
-        return await asyncio.to_thread(_encode, request, wire)
+        return await in_media_thread(_encode, request, wire)
     return _encode(request, wire)
 
 

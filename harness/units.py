@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from harness.attempts import Asked, Feedback, UnitError, UnitResult, run_attempt
 from harness.benchmarks.base import Benchmark
 from harness.client import Ask, Client
 from harness.errors import MediaError, MediaLimitError, MediaReadError, StoreError, UnsupportedInputError
+from harness.media_threads import in_media_thread
 from harness.messages import ImagePart, Message, Request, Structured
 from harness.outcomes import UnitOutcome
 from harness.plans import Unit, unit_request, with_recipes
@@ -68,7 +68,7 @@ class UnitRunner:
         messages = self._benchmark.render(unit.case, unit.condition.name, unit.condition.prompt)
         if not any(isinstance(part, ImagePart) for message in messages for part in message.parts):
             return messages
-        return await asyncio.to_thread(with_recipes, messages, unit.model.model)
+        return await in_media_thread(with_recipes, messages, unit.model.model)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """A process that sends the same requests with a bare client, and says what that cost.
 
-`python -m perf.bare JSON` takes {"url", "count", "in_flight", "client": "aiohttp" | "httpx", "images": [...]}: each
+`python -m perf.bare` reads {"url", "count", "in_flight", "client": "aiohttp" | "httpx", "images": [...]}: each
 worker sends one request after the other and reads the answer; with images, each is read, hashed and put into
 its body as base64 first. Nothing is checked, retried or kept.
 """
@@ -29,7 +29,7 @@ HEADERS = {"content-type": "application/json"}
 
 def main() -> None:
     """Do what the argument says."""
-    wanted = json.loads(sys.argv[1])
+    wanted = json.load(sys.stdin)
     print(json.dumps({"cpu_s": asyncio.run(measure(**wanted))}), flush=True)
 
 

@@ -2,7 +2,8 @@
 
 `python -m perf.loopback` prints its port. It reads requests of HTTP/1.1 with a content-length and gives each
 the same answer of OpenAI's chat format. `GET /stats` tells what it saw; `POST /reset?delay_s=S&hold=N` starts
-anew: every answer is held back for S seconds, and the first N until N are waiting at once (or `HOLD_S` are over).
+anew: every answer is held back for S seconds, and N of them until N are waiting at once (or `HOLD_S` are over);
+the very first is never held, since a model is asked one request alone before the flood.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Server:
         seen.body_bytes += size
         seen.in_flight += 1
         seen.max_in_flight = max(seen.max_in_flight, seen.in_flight)
-        if seen.hold:
+        if seen.hold and seen.arrivals > 1:
             seen.held.append(conversation)
             if len(seen.held) == 1:
                 loop.call_later(HOLD_S, self.let_go, seen)

@@ -1,6 +1,6 @@
 """A process that runs one `harness` command as a user would, and says what it cost.
 
-`python -m perf.ours JSON` takes {"args": [...], "lag": bool} and prints one JSON line: CPU seconds of the whole
+`python -m perf.ours` reads {"args": [...], "lag": bool} and prints one JSON line: CPU seconds of the whole
 process from the command's start to its end (imports before it not counted), of that in the closing score, peak
 memory, exit code, and with `lag` the delays of the event loop.
 """
@@ -33,17 +33,17 @@ def cpu_s() -> float:
 
 def main() -> None:
     """Run the command that the argument describes."""
-    wanted = json.loads(sys.argv[1])
+    wanted = json.load(sys.stdin)
     for name in _ENGINE:
         importlib.import_module(f"harness.{name}")
     for name in _MODULES:
         importlib.import_module(f"harness.cli.{name}")
     from harness.cli.main import cli
 
-    scoring = _watch_scoring()
-    delays: list[float] = []
+    probe = _Probe()
+    scoring = _watch_scoring(probe)
     if wanted.get("lag"):
-        asyncio.run = _probed(asyncio.run, delays)  # type: ignore[assignment]
+        asyncio.run = probe.beside(asyncio.run)  # type: ignore[assignment]
     out, err = io.StringIO(), io.StringIO()
     cpu, wall, code = cpu_s(), time.perf_counter(), 0
     with redirect_stdout(out), redirect_stderr(err):
@@ -57,15 +57,46 @@ def main() -> None:
         "wall_s": time.perf_counter() - wall,
         "scoring_cpu_s": sum(scoring),
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "delays": sorted(delays)[-1000:],
-        "n_delays": len(delays),
+        "delays": sorted(probe.delays)[-1000:],
+        "own_delays": sorted(probe.own_delays)[-1000:],
+        "n_delays": len(probe.delays),
         "out": out.getvalue()[-2000:],
         "err": err.getvalue()[-2000:],
     }
     print(json.dumps(result), flush=True)
 
 
-def _watch_scoring() -> list[float]:
+class _Probe:
+    """Asks again and again whether the event loop is free, until it is told that the sweep is over."""
+
+    def __init__(self) -> None:
+        self.delays: list[float] = []
+        self.own_delays: list[float] = []
+        """What of each delay this process can have caused: the CPU that it used meanwhile."""
+        self.over = False
+
+    def beside(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """Return `asyncio.run` with the probe running beside the work."""
+
+        async def both(work: Coroutine[Any, Any, Any]) -> Any:
+            probing = asyncio.create_task(self._ask())
+            try:
+                return await work
+            finally:
+                probing.cancel()
+
+        return lambda work, **options: run(both(work), **options)
+
+    async def _ask(self) -> None:
+        while not self.over:
+            wanted, busy = time.perf_counter() + PROBE_S, time.process_time()
+            await asyncio.sleep(PROBE_S)
+            delay = time.perf_counter() - wanted
+            self.delays.append(delay)
+            self.own_delays.append(min(delay, time.process_time() - busy))
+
+
+def _watch_scoring(probe: _Probe) -> list[float]:
     """Note the CPU of the score that `run` shows at its end: it has a row of its own."""
     from harness.cli import run_command
 
@@ -73,6 +104,7 @@ def _watch_scoring() -> list[float]:
     score_run = run_command.score_run
 
     async def watched(*args: Any, **options: Any) -> Any:
+        probe.over = True
         start = cpu_s()
         try:
             return await score_run(*args, **options)
@@ -81,23 +113,6 @@ def _watch_scoring() -> list[float]:
 
     run_command.score_run = watched
     return spent
-
-
-def _probed(run: Callable[..., Any], delays: list[float]) -> Callable[..., Any]:
-    async def probe() -> None:
-        while True:
-            wanted = time.perf_counter() + PROBE_S
-            await asyncio.sleep(PROBE_S)
-            delays.append(time.perf_counter() - wanted)
-
-    async def both(work: Coroutine[Any, Any, Any]) -> Any:
-        probing = asyncio.create_task(probe())
-        try:
-            return await work
-        finally:
-            probing.cancel()
-
-    return lambda work, **options: run(both(work), **options)
 
 
 if __name__ == "__main__":

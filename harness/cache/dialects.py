@@ -59,7 +59,7 @@ class StoreDialect(Protocol):
         ...
 
     async def run(self, connection: AsyncConnection, work: Work[Result]) -> Result:
-        """Carry out work that awaits nothing but this connection: where the connection lives, if in a thread."""
+        """Carry out work that awaits nothing but this connection; in its thread, where it lives in one."""
         ...
 
     def upsert(self, table: Table, update: Sequence[str] = ()) -> Insert:

@@ -53,7 +53,7 @@ def request_twin(
     headers = _lower_case(provider_headers or {}) | _lower_case(wire.headers)
     if document is None:
         document = wire_document(wire, recipe_versions=recipe_versions)
-    # The canonical JSON of {adapter, attempt, body, headers, model, repeat}, in which the body stands as it is.
+    # Canonical JSON of adapter, attempt, body, headers, model and repeat, the body put in as it stands.
     before = canonical_json({"adapter": adapter, "attempt": attempt})
     after = canonical_json({"headers": headers, "model": model, "repeat": repeat})
     return sha256_hex(b'%b,"body":%b,%b' % (before[:-1], document, after[1:]))
