@@ -15,6 +15,7 @@ from harness.budget import Budget, MaxCost
 from harness.cache.rows import Run, UnitId, UnitState
 from harness.cache.store import Store
 from harness.canonical import JSON
+from harness.collecting import standing_objects_left_alone
 from harness.errors import ConfigError, MissingKeyError, UnknownNameError
 from harness.media import Media
 from harness.nearest import nearest
@@ -208,6 +209,7 @@ async def live_session(
         sender = Sender(transport, keys, lambda model: model.provider.base_url or simulator)
         proven = {unit.model for unit, one in opening.states.items() if one.outcome in USABLE | UNUSABLE}
         client = Client(store, sender, pools, session=session_id, budget=budget, proven=proven)
+        stack.enter_context(standing_objects_left_alone())
         units = UnitRunner(plan.benchmark, client, plan.manifest.structured)
         runner = Runner(store, units, pools, order=options.order, on_unit=on_unit)
         yield Live(runner, pools, budget, client)

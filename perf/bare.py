@@ -1,8 +1,8 @@
 """A process that sends the same requests with a bare client, and says what that cost.
 
-`python -m perf.bare` reads {"url", "count", "in_flight", "client": "aiohttp" | "httpx", "images": [...]}: each
-worker sends one request after the other and reads the answer; with images, each is read, hashed and put into
-its body as base64 first. Nothing is checked, retried or kept.
+`python -m perf.bare` reads {"url", "count", "in_flight", "client": "aiohttp" | "httpx", "images": [...]}:
+each worker sends one request after the other and reads the answer; with images, each is read, hashed and put
+into its body as base64 first. Nothing is checked, retried or kept.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ def _with_image(path: str, number: int) -> bytes:
     hashlib.sha256(data).hexdigest()
     body: dict[str, Any] = prompt_body(number)
     text = {"type": "text", "text": body["messages"][0]["content"]}
-    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + base64.b64encode(data).decode()}}
+    url = "data:image/png;base64," + base64.b64encode(data).decode("ascii")
+    image = {"type": "image_url", "image_url": {"url": url}}
     body["messages"][0]["content"] = [text, image]
     return json.dumps(body).encode()
 

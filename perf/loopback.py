@@ -2,8 +2,8 @@
 
 `python -m perf.loopback` prints its port. It reads requests of HTTP/1.1 with a content-length and gives each
 the same answer of OpenAI's chat format. `GET /stats` tells what it saw; `POST /reset?delay_s=S&hold=N` starts
-anew: every answer is held back for S seconds, and N of them until N are waiting at once (or `HOLD_S` are over);
-the very first is never held, since a model is asked one request alone before the flood.
+anew: every answer is held back for S seconds, and N of them until N wait at once (or `HOLD_S` are over); the
+very first is never held, since a model is asked one request alone before the flood.
 """
 
 from __future__ import annotations

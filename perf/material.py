@@ -13,8 +13,8 @@ from typing import Any
 from harness.benchmarks.triage.taxonomy import LABELS, answer_of
 
 COMPLAINT = (
-    "Patient {number:07d} reports a dull ache in the lower left jaw for about three weeks, worse on biting and "
-    "with cold drinks. Gums bleed now and then when brushing. Last check-up two years ago."
+    "Patient {number:07d} reports a dull ache in the lower left jaw for about three weeks, worse on biting "
+    "and with cold drinks. Gums bleed now and then when brushing. Last check-up two years ago."
 )
 REASONING = (
     "The radiograph shows a deep carious lesion of the lower left first molar close to the pulp, generalised "

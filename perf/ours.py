@@ -1,8 +1,8 @@
 """A process that runs one `harness` command as a user would, and says what it cost.
 
 `python -m perf.ours` reads {"args": [...], "lag": bool} and prints one JSON line: CPU seconds of the whole
-process from the command's start to its end (imports before it not counted), of that in the closing score, peak
-memory, exit code, and with `lag` the delays of the event loop.
+process from the command's start to its end (imports before it not counted), of that in the closing score,
+peak memory, exit code, and with `lag` the delays of the event loop.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main() -> None:
     probe = _Probe()
     scoring = _watch_scoring(probe)
     if wanted.get("lag"):
-        asyncio.run = probe.beside(asyncio.run)  # type: ignore[assignment]
+        asyncio.run = probe.beside(asyncio.run)
     out, err = io.StringIO(), io.StringIO()
     cpu, wall, code = cpu_s(), time.perf_counter(), 0
     with redirect_stdout(out), redirect_stderr(err):
@@ -98,8 +98,7 @@ class _Probe:
 
 def _watch_scoring(probe: _Probe) -> list[float]:
     """Note the CPU of the score that `run` shows at its end: it has a row of its own."""
-    from harness.cli import run_command
-
+    run_command: Any = importlib.import_module("harness.cli.run_command")
     spent: list[float] = []
     score_run = run_command.score_run
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import select
 import signal
 import sqlite3
 import subprocess
@@ -11,7 +9,8 @@ import sys
 import time
 from collections.abc import Iterator
 
-from perf.processes import Folder, Loopback, MeasurementError, folder, ours
+from harness import exit_codes
+from perf.processes import TIMEOUT_S, Folder, Loopback, MeasurementError, folder, ours
 from perf.rows import Row, Sizes
 
 REPLAYED_A_SECOND = 2_000
@@ -33,7 +32,11 @@ def replay(server: Loopback, sizes: Sizes) -> Row:
         result = ours(["score", "--store", str(at.store), "--config", str(at.path / "harness.toml")])
     rate = sizes.replayed / result["cpu_s"]
     return Row(
-        "replay of stored triage units", f">= {REPLAYED_A_SECOND:,} /s", rate, "/s", rate >= REPLAYED_A_SECOND,
+        "replay of stored triage units",
+        f">= {REPLAYED_A_SECOND:,} /s",
+        rate,
+        "/s",
+        rate >= REPLAYED_A_SECOND,
         note=f"{sizes.replayed:,} units, a second of CPU; baselines and table included",
     )  # fmt: skip
 
@@ -76,32 +79,35 @@ def _planned(server: Loopback, units: int) -> tuple[float, float]:
     models = [f"m{number:02d}" for number in range(_MODELS)]
     with folder(server, max(units // _MODELS, 1), models=models) as at:
         server.reset(hold=10_000)
-        _register(at, models)
+        _register(at, server, models)
         _finish_most(at)
-        result = ours(
-            ["resume", "--dry-run", "--json", "--store", str(at.store), "--config", str(at.path / "harness.toml")]
-        )
+        config = str(at.path / "harness.toml")
+        result = ours(["resume", "--dry-run", "--json", "--store", str(at.store), "--config", config])
     return float(result["cpu_s"]), float(result["peak_mb"])
 
 
-def _register(at: Folder, models: list[str]) -> None:
+def _register(at: Folder, server: Loopback, models: list[str]) -> None:
     """Let `run` store what it wants, and interrupt it at its first request."""
     command = [sys.executable, "-m", "harness", *at.run_args(models=",".join(models))]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    assert process.stderr is not None
-    said, end = b"", time.monotonic() + 600
-    while b" open\n" not in said and time.monotonic() < end:
-        if select.select([process.stderr], [], [], 1)[0]:
-            piece = os.read(process.stderr.fileno(), 1 << 16)
-            said += piece
-            if not piece:
-                break
-    for _ in range(2):  # once to stop soon, once to stop now
-        process.send_signal(signal.SIGINT)
-        time.sleep(1)
-    process.communicate(timeout=120)
-    if b" open\n" not in said:
-        raise MeasurementError(f"harness run did not start: {said.decode(errors='replace')[-500:]}")
+    said = b""
+    try:
+        _wait_for_arrival(process, server)
+        for _ in range(2):  # the first time to stop soon, the second to stop now
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+    finally:
+        if process.poll() is None and server.stats()["arrivals"] == 0:
+            process.kill()
+        said = process.communicate(timeout=300)[1]
+    if process.returncode != exit_codes.INTERRUPTED:
+        raise MeasurementError(f"harness run was not interrupted: {said.decode(errors='replace')[-500:]}")
+
+
+def _wait_for_arrival(process: subprocess.Popen[bytes], server: Loopback) -> None:
+    end = time.monotonic() + TIMEOUT_S
+    while not server.stats()["arrivals"] and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.05)
 
 
 def _finish_most(at: Folder) -> None:
@@ -116,8 +122,13 @@ def _finish_most(at: Folder) -> None:
             "VALUES (?, ?, 'complaint', ?, 1, 'valid', 0, NULL)",
             ((run_id, model, case_id) for model, case_id, _ in _done(at)),
         )
-        store.executemany(_EXCHANGE, ((number, session, f"{number:064x}", f"{number:064x}", model, model)
-                                      for model, _, number in _done(at)))  # fmt: skip
+        store.executemany(
+            _EXCHANGE,
+            (
+                (number, session, f"{number:064x}", f"{number:064x}", model, model)
+                for model, _, number in _done(at)
+            ),
+        )
         store.executemany(
             "INSERT INTO served (key, exchange_id) VALUES (?, ?)",
             ((f"{number:064x}", number) for _, _, number in _done(at)),
@@ -126,10 +137,10 @@ def _finish_most(at: Folder) -> None:
 
 
 _EXCHANGE = (
-    "INSERT INTO exchange (id, session_id, key, twin, pool, purpose, attempt, repeat, provider, endpoint, model, "
-    "served_model, adapter, wire_revision, status, outcome, started_at_us, total_s, maybe_billed, masked, request, "
-    "headers, body) VALUES (?, ?, ?, ?, 'lab', 'answer', 1, 1, 'lab', 'lab', ?, ?, 'openai', 1, 200, 'answered', 0, "
-    "1.0, 0, 0, x'789c030000000001', x'789c030000000001', x'789c030000000001')"
+    "INSERT INTO exchange (id, session_id, key, twin, pool, purpose, attempt, repeat, provider, endpoint, "
+    "model, served_model, adapter, wire_revision, status, outcome, started_at_us, total_s, maybe_billed, "
+    "masked, request, headers, body) VALUES (?, ?, ?, ?, 'lab', 'answer', 1, 1, 'lab', 'lab', ?, ?, "
+    "'openai', 1, 200, 'answered', 0, 1.0, 0, 0, x'789c030000000001', x'789c030000000001', x'789c030000000001')"
 )
 
 

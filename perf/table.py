@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
 
 from perf.rows import Row
 
@@ -30,8 +33,9 @@ def as_text(rows: Mapping[str, Row], *, quick: bool) -> str:
     lines = [f"{machine()}, Python {platform.python_version()}", ""]
     notes = ["", *(row.note for row in rows.values())]
     for line, note in zip(cells, notes, strict=True):
-        pairs = enumerate(zip(line, widths, strict=True))
-        lines.append("  ".join(cell.rjust(width) if at > 1 else cell.ljust(width) for at, (cell, width) in pairs))
+        texts = [cell.ljust(width) for cell, width in zip(line[:2], widths[:2], strict=True)]
+        numbers = [cell.rjust(width) for cell, width in zip(line[2:], widths[2:], strict=True)]
+        lines.append("  ".join(texts + numbers))
         if note:
             lines.append(f"    {note}")
     if quick:
@@ -41,14 +45,10 @@ def as_text(rows: Mapping[str, Row], *, quick: bool) -> str:
 
 def machine() -> str:
     """Return the processor's name and how many there are."""
-    import os
-
     name = platform.processor() or platform.machine()
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            name = next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), name)
-    except OSError:
-        pass
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        name = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), name)
     return f"{os.cpu_count()} x {name}"
 
 
