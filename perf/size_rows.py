@@ -140,7 +140,8 @@ _EXCHANGE = (
     "INSERT INTO exchange (id, session_id, key, twin, pool, purpose, attempt, repeat, provider, endpoint, "
     "model, served_model, adapter, wire_revision, status, outcome, started_at_us, total_s, maybe_billed, "
     "masked, request, headers, body) VALUES (?, ?, ?, ?, 'lab', 'answer', 1, 1, 'lab', 'lab', ?, ?, "
-    "'openai', 1, 200, 'answered', 0, 1.0, 0, 0, x'789c030000000001', x'789c030000000001', x'789c030000000001')"
+    "'openai', 1, 200, 'answered', 0, 1.0, 0, 0, x'789c030000000001', x'789c030000000001', "
+    "x'789c030000000001')"
 )
 
 

@@ -76,6 +76,8 @@ class Database:
         It may await nothing but its connection. Database errors become StoreError.
         """
         async with self.reading() as connection:
+            if not self.dialect.lives_in_threads:
+                return await work(connection)
             return await self.dialect.run(connection, lambda: work(connection))
 
     async def write(self, work: Callable[[Transaction], Coroutine[Any, Any, Result]]) -> Result:
@@ -84,6 +86,9 @@ class Database:
         It may await nothing but its transaction's connection. Rolled back when it raises. Database errors are
         passed on as they are: see `refuse`.
         """
+        if not self.dialect.lives_in_threads:
+            async with self.writing() as transaction:
+                return await work(transaction)
         for _ in range(BUSY_TRIES - 1):
             try:
                 return await self._write_once(work)

@@ -46,6 +46,9 @@ class Fault(Enum):
 class StoreDialect(Protocol):
     """What the store asks of a database."""
 
+    lives_in_threads: bool
+    """True if each connection has a thread of its own, in which `run` carries out a whole transaction."""
+
     def identity(self) -> object:
         """Return what tells this store from any other that may come to its place; None: it is gone."""
         ...
@@ -59,7 +62,7 @@ class StoreDialect(Protocol):
         ...
 
     async def run(self, connection: AsyncConnection, work: Work[Result]) -> Result:
-        """Carry out work that awaits nothing but this connection; in its thread, where it lives in one."""
+        """Carry out work that awaits nothing but this connection, in the connection's thread."""
         ...
 
     def upsert(self, table: Table, update: Sequence[str] = ()) -> Insert:
@@ -85,6 +88,8 @@ class StoreDialect(Protocol):
 
 class SqliteDialect:
     """SQLite through aiosqlite."""
+
+    lives_in_threads = True
 
     def __init__(self, path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self._path = path

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
@@ -80,17 +81,20 @@ async def test_a_writer_that_is_cancelled_leaves_nobody_waiting(store: Store) ->
 
 
 async def test_a_writer_that_is_cancelled_in_a_transaction_leaves_nobody_waiting(store: Store) -> None:
-    begun = asyncio.Event()
+    begun, let_go = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
 
-    async def never_ends(_transaction: object, _items: object) -> list[None]:
-        begun.set()
-        await asyncio.Event().wait()
-        return []
+    async def takes_long(_transaction: object, _items: object) -> list[None]:
+        loop.call_soon_threadsafe(begun.set)
+        assert let_go.wait(10)
+        return [None]
 
-    entry = asyncio.create_task(store._writer.submit(never_ends, None))
+    entry = asyncio.create_task(store._writer.submit(takes_long, None))
     await asyncio.wait_for(begun.wait(), 10)
     assert store._writer._task is not None
     store._writer._task.cancel()
+    await asyncio.sleep(0)
+    let_go.set()
     with pytest.raises(StoreError, match="was closed before it had committed"):
         await asyncio.wait_for(entry, 10)
 

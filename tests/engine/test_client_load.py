@@ -211,7 +211,9 @@ async def plan_of(connection: AsyncConnection, statement: str, parameters: Any) 
 
 
 async def test_a_scan_would_be_seen(tmp_path: Path) -> None:
-    async with await Store.open(str(tmp_path / "store.sqlite3")) as store:
-        async with store._database.reading() as connection:
-            plan = await plan_of(connection, "SELECT id FROM exchange WHERE pool = ?", ("p",))
+    async with (
+        await Store.open(str(tmp_path / "store.sqlite3")) as store,
+        store._database.reading() as connection,
+    ):
+        plan = await plan_of(connection, "SELECT id FROM exchange WHERE pool = ?", ("p",))
     assert [line[:5] for line in plan] == ["SCAN "]
