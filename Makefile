@@ -8,7 +8,7 @@ STAMP = $(VENV)/.installed
 # The demo keeps its answers in its own folder, whatever store is in use otherwise.
 unexport HARNESS_STORE
 
-.PHONY: demo test lint fuzz clean
+.PHONY: demo test lint fuzz perf clean
 
 demo: $(STAMP)
 	@mkdir -p $(DEMO)
@@ -19,6 +19,9 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest
+
+perf: $(STAMP)
+	$(BIN)/python -m perf
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
