@@ -6,7 +6,7 @@ import hashlib
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 JSON: TypeAlias = "Mapping[str, JSON] | Sequence[JSON] | str | int | float | bool | None"
 
@@ -45,19 +45,20 @@ _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", 
 
 def _plain(value: object) -> object:
     kind = type(value)
-    if kind is str or kind is int or kind is bool or value is None:  # most values by far, at the least cost
+    if kind is str or kind is int or value is None or kind is bool:
         return value
+    if kind is dict or isinstance(value, Mapping):
+        items: Mapping[object, object] = cast("Mapping[object, object]", value)
+        return {key if type(key) is str else _key(key): _plain(item) for key, item in items.items()}
     match value:
-        case bool() | str() | int():
-            return value
         case float():
             return int(value) if value.is_integer() else value
-        case dict() | Mapping():
-            return {_key(key): _plain(item) for key, item in value.items()}
+        case str() | int():
+            return value
         case list() | tuple():
             return [_plain(item) for item in value]
         case _:
-            raise TypeError(f"not JSON: {type(value).__name__}")
+            raise TypeError(f"not JSON: {kind.__name__}")
 
 
 def _key(key: object) -> str:

@@ -25,9 +25,24 @@ def decode_cases(data: bytes) -> CaseSet:
     head_line, *lines = data.split(b"\n")
     head = json.loads(head_line)
     return CaseSet(
-        cases=tuple(_read_case(json.loads(line)) for line in lines),
+        cases=tuple(map(decode_case, lines)),
         raters=head["raters"],
         synthetic=head["synthetic"],
+    )
+
+
+def decode_case(line: bytes) -> Case:
+    """Return the case of one line after the head."""
+    data: Mapping[str, JSON] = json.loads(line)
+    media = cast("Mapping[str, list[dict[str, Any]]]", data["media"])
+    return Case(
+        id=cast(str, data["id"]),
+        fields=cast("Mapping[str, str]", data["fields"]),
+        media={role: tuple(Media(**one) for one in many) for role, many in media.items()},
+        reference=cast("Mapping[str, JSON]", data["reference"]),
+        group=cast("str | None", data["group"]),
+        tags=tuple(cast("list[str]", data["tags"])),
+        problem=cast("str | None", data["problem"]),
     )
 
 
@@ -51,16 +66,3 @@ def _media(media: Media) -> Mapping[str, JSON]:
         "width": media.width,
         "height": media.height,
     }
-
-
-def _read_case(data: Mapping[str, JSON]) -> Case:
-    media = cast("Mapping[str, list[dict[str, Any]]]", data["media"])
-    return Case(
-        id=cast(str, data["id"]),
-        fields=cast("Mapping[str, str]", data["fields"]),
-        media={role: tuple(Media(**one) for one in many) for role, many in media.items()},
-        reference=cast("Mapping[str, JSON]", data["reference"]),
-        group=cast("str | None", data["group"]),
-        tags=tuple(cast("list[str]", data["tags"])),
-        problem=cast("str | None", data["problem"]),
-    )

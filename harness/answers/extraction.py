@@ -52,13 +52,13 @@ def extract(text: str, check: Validator, aliases: Aliases = unchanged) -> Extrac
     """
     if blank(text):
         return Extraction(kind="blank", problem="the answer is empty")
-    search = _Search(check, aliases)
     try:
         value = parse_strict(text)
     except StrictJsonError:
-        return _from_outer_text(text, search)
+        return _from_outer_text(text, _Search(check, aliases))
     if check.fits(value):
         return Extraction(value, "whole")
+    search = _Search(check, aliases)
     search.offer(value)
     return search.verdict()
 

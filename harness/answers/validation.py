@@ -10,6 +10,7 @@ from jsonschema.exceptions import SchemaError, ValidationError, best_match
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012, EMPTY_REGISTRY
 
+from harness.answers.quick_fit import quick_fit
 from harness.canonical import JSON
 from harness.errors import ConfigError
 
@@ -31,6 +32,7 @@ class Validator:
             raise ConfigError(f"not a JSON Schema: {error.message}; mend the schema file") from error
         _refuse_dangling(body)
         self._schema = Draft202012Validator(body, registry=EMPTY_REGISTRY)
+        self._quick = quick_fit(body)
         self.property_names = frozenset(_property_names(schema))
         """Names of the keys that an answer may have at its top."""
         self.takes_arrays = _takes_arrays(schema)
@@ -38,7 +40,7 @@ class Validator:
 
     def fits(self, value: JSON) -> bool:
         """True if the value fits the schema."""
-        return bool(self._schema.is_valid(value))
+        return self._quick(value) or bool(self._schema.is_valid(value))
 
     def problem(self, value: JSON) -> str | None:
         """Return what keeps a value from fitting, with its JSON path; None if it fits.

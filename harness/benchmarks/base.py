@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 from harness.canonical import JSON
 from harness.errors import ConfigError, UnknownNameError
 from harness.media import Media
 from harness.messages import Message, Schema
 from harness.outcomes import UnitOutcome
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+UnitNumbers: TypeAlias = "NDArray[np.float64]"
+"""Shape (units, numbers): what a benchmark's `unit_numbers` gives, a row a unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +42,13 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class CaseSet:
-    """All cases of a benchmark as loaded from a folder.
+    """All cases of a benchmark as loaded from a folder; `cases` may be decoded anew each time.
 
     `raters`: rater name -> case id -> prediction in the schema's form. `synthetic` is True for cases that
     we made: every table that shows numbers from them says so.
     """
 
-    cases: tuple[Case, ...]
+    cases: Sequence[Case]
     raters: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict)
     synthetic: bool = False
 
@@ -113,6 +120,8 @@ class Benchmark(Protocol):
     """Decoding parameters that the paper states; empty where it states none."""
     scorer: str
     """Name and version of the scoring code, e.g. "triage-1"."""
+    numbers: tuple[str, ...]
+    """What the scores keep of a unit: the names of its numbers (see `unit_numbers`)."""
     conventions: Mapping[str, tuple[str, ...]]
     """Named options of the scores, each with its values, the default first."""
     main_metric: str
@@ -172,24 +181,34 @@ class Benchmark(Protocol):
         """Apply the filling policy to a reformatter's answer about `answer`."""
         ...
 
-    def metrics(self, units: Sequence[Scored], conventions: Mapping[str, str]) -> Mapping[str, MetricValue]:
-        """Return every metric path of one row; `prediction` None counts as the worst value.
+    def unit_numbers(self, unit: Scored) -> Sequence[float]:
+        """Return all that the metrics need of one unit: as many numbers as `numbers` has names.
+
+        Nothing else of a unit is kept while a run is scored. Raises ValueError for a reference that
+        cannot be scored.
+        """
+        ...
+
+    def metrics(self, units: UnitNumbers, conventions: Mapping[str, str]) -> Mapping[str, MetricValue]:
+        """Return every metric path of one row; a unit without a prediction counts as the worst value.
 
         `conventions` has all of the benchmark's (see `chosen_conventions`), here and below.
         """
         ...
 
-    def score_unit(self, unit: Scored, conventions: Mapping[str, str]) -> Mapping[str, float | None]:
-        """Return what one unit scores by itself, by metric path; None where there is no value.
+    def score_unit(
+        self, numbers: Sequence[float], conventions: Mapping[str, str]
+    ) -> Mapping[str, float | None]:
+        """Return what a unit with these numbers scores by itself, by path; None where there is no value.
 
         Averaged over a row's units they are the row's values of these paths.
         """
         ...
 
     def baselines(
-        self, cases: Sequence[Case], conventions: Mapping[str, str]
+        self, cases: Iterable[Case], conventions: Mapping[str, str]
     ) -> Mapping[str, Mapping[str, MetricValue]]:
-        """Return baseline name -> metrics, over the cases given."""
+        """Return baseline name -> metrics, over the cases given in any order."""
         ...
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from sqlalchemy import Select, Table, delete, insert, select, tuple_
 
@@ -13,8 +13,7 @@ from harness.cache.database import Transaction
 from harness.cache.exchange_rows import packed_json, unpacked_json
 from harness.cache.parts import StorePart
 from harness.cache.rows import UnitId
-from harness.cache.tables import RECORD, UNIT_KEY, UNIT_SCORE
-from harness.cache.unit_rows import unit_key
+from harness.cache.tables import RECORD, UNIT_KEY, UNIT_SCORE, escape_text
 from harness.canonical import JSON
 from harness.outcomes import UnitOutcome
 
@@ -44,25 +43,53 @@ class UnitScore:
     scorer: str
 
 
+Values: TypeAlias = tuple[object, ...]
+"""One row as the database takes it, in the order of the table's columns."""
+
+
+def record_values(run_id: int, row: RecordRow) -> Values:
+    """Return the row of a record."""
+    prediction = None if row.prediction is None else packed_json(row.prediction)
+    return (
+        *_unit_values(run_id, row.unit), row.outcome.value, row.stage, prediction,
+        escape_text(row.text), row.parser,
+    )  # fmt: skip
+
+
+def score_values(
+    run_id: int, unit: UnitId, scores: Mapping[str, tuple[float | None, str | None]], scorer: str
+) -> list[Values]:
+    """Return the rows of a unit's scores, given as metric -> value, or None with a reason."""
+    start = _unit_values(run_id, unit)
+    return [
+        (*start, metric, value, None if reason is None else escape_text(reason), scorer)
+        for metric, (value, reason) in scores.items()
+    ]
+
+
+def _unit_values(run_id: int, unit: UnitId) -> Values:
+    return (
+        run_id, escape_text(unit.model), escape_text(unit.condition), escape_text(unit.case_id), unit.repeat
+    )  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class _Replacement:
     table: Table
     run_id: int
-    rows: Iterable[dict[str, object]]
+    rows: Iterable[Values]
 
 
 class DerivedStore(StorePart):
     """The derived tables."""
 
-    async def replace_records(self, run_id: int, rows: Iterable[RecordRow]) -> None:
-        """Put these in place of all records of a run, in one commit."""
-        given = (_record_row(run_id, row) for row in rows)
-        await self._writer.submit(_replace_all, _Replacement(RECORD, run_id, given), alone=True)
+    async def replace_records(self, run_id: int, rows: Iterable[Values]) -> None:
+        """Put these (see `record_values`) in place of all records of a run, in one commit."""
+        await self._writer.submit(_replace_all, _Replacement(RECORD, run_id, rows), alone=True)
 
-    async def replace_unit_scores(self, run_id: int, rows: Iterable[UnitScore]) -> None:
-        """Put these in place of all scores of a run's units, in one commit."""
-        given = (_score_row(run_id, row) for row in rows)
-        await self._writer.submit(_replace_all, _Replacement(UNIT_SCORE, run_id, given), alone=True)
+    async def replace_unit_scores(self, run_id: int, rows: Iterable[Values]) -> None:
+        """Put these (see `score_values`) in place of all scores of a run's units, in one commit."""
+        await self._writer.submit(_replace_all, _Replacement(UNIT_SCORE, run_id, rows), alone=True)
 
     async def records(self, run_id: int) -> AsyncIterator[RecordRow]:
         """Yield a run's records in order of model, condition, case and repeat."""
@@ -102,32 +129,14 @@ def _unit(row: Any) -> UnitId:
     return UnitId(row.model, row.condition, row.case_id, row.repeat)
 
 
-def _record_row(run_id: int, row: RecordRow) -> dict[str, object]:
-    return {
-        **unit_key(run_id, row.unit),
-        "outcome": row.outcome.value,
-        "stage": row.stage,
-        "prediction": None if row.prediction is None else packed_json(row.prediction),
-        "text": row.text,
-        "parser": row.parser,
-    }
-
-
-def _score_row(run_id: int, row: UnitScore) -> dict[str, object]:
-    return {
-        **unit_key(run_id, row.unit),
-        "metric": row.metric,
-        "value": row.value,
-        "reason": row.reason,
-        "scorer": row.scorer,
-    }
-
-
 async def _replace_all(transaction: Transaction, wanted: Sequence[_Replacement]) -> list[None]:
+    connection = transaction.connection
     for item in wanted:
         table = item.table
-        await transaction.connection.execute(delete(table).where(table.c.run_id == item.run_id))
+        await connection.execute(delete(table).where(table.c.run_id == item.run_id))
+        # With the driver's own placeholders: binding each value by name costs more than storing it.
+        statement = str(insert(table).compile(dialect=connection.dialect))
         rows = iter(item.rows)
         while page := list(islice(rows, PAGE)):
-            await transaction.connection.execute(insert(table), page)
+            await connection.exec_driver_sql(statement, page)
     return [None] * len(wanted)

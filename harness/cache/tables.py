@@ -42,13 +42,18 @@ class AnyText(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         """Return the text as it is stored."""
-        return None if value is None else _ODD.sub(_escape, value)
+        return None if value is None else escape_text(value)
 
     def process_result_value(self, value: Any | None, dialect: Dialect) -> str | None:
         """Return the text as it was given."""
         if value is None or "\\" not in value:
             return value
         return _ESCAPED.sub(_unescape, value)
+
+
+def escape_text(value: str) -> str:
+    """Return a text as `AnyText` stores it."""
+    return _ODD.sub(_escape, value) if _ODD.search(value) else value
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -4,52 +4,54 @@ from __future__ import annotations
 
 import pickle
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Self, TypeAlias
 
-from harness.benchmarks.base import Benchmark, Case, Scored
-from harness.cache.derived import RecordRow, UnitScore
-from harness.cache.rows import Run
+from harness.benchmarks.base import Benchmark
+from harness.cache.derived import RecordRow, Values, record_values, score_values
+from harness.cache.rows import Run, UnitId
 from harness.cache.store import Store
 from harness.offline.code_digest import parser_digest, scorer_digest
 from harness.offline.replay import ReplayedUnit
-from harness.outcomes import UNUSABLE, USABLE
 
-_IN_MEMORY_BYTES = 32_000_000
+_Unit: TypeAlias = tuple[Values, tuple[str, str, str, int], Sequence[float] | None]
+
+_IN_MEMORY_BYTES = 8_000_000
+_TOGETHER = 200
+"""Units that are put into the file, and taken out of it, at a time."""
 
 
 class DerivedTables:
     """Takes replayed units one by one; `store` puts them in place of what the run had, in two commits.
 
-    Rows wait in a file without a name, because a run's answers may not fit into memory.
+    Rows wait in a file without a name, because a run's answers may not fit into memory; they wait as they
+    will be stored, because nobody else can write while they are.
     """
 
-    def __init__(
-        self, run: Run, benchmark: Benchmark, cases: Mapping[str, Case], conventions: Mapping[str, str]
-    ) -> None:
+    def __init__(self, run: Run, benchmark: Benchmark, conventions: Mapping[str, str]) -> None:
         self._run = run
         self._benchmark = benchmark
-        self._cases = cases
         self._conventions = conventions
         self._parser = parser_digest(run.benchmark)
         self._scorer = scorer_digest(run.benchmark)
+        self._waiting: list[_Unit] = []
         self._spool: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES)  # noqa: SIM115 - closed in __exit__
 
-    def add(self, replayed: ReplayedUnit) -> None:
-        """Take one unit."""
-        result = replayed.result
-        row = RecordRow(
-            replayed.unit, result.outcome, result.stage, result.prediction, replayed.text, self._parser
-        )
-        pickle.dump((row, self._scores(replayed)), self._spool, pickle.HIGHEST_PROTOCOL)
+    def add(self, replayed: ReplayedUnit, numbers: Sequence[float] | None) -> None:
+        """Take one unit with its numbers; None: it is nobody's answer, so it has no score."""
+        unit, result = replayed.unit, replayed.result
+        row = RecordRow(unit, result.outcome, result.stage, result.prediction, replayed.text, self._parser)
+        key = (unit.model, unit.condition, unit.case_id, unit.repeat)
+        self._waiting.append((record_values(self._run.id, row), key, numbers))
+        if len(self._waiting) >= _TOGETHER:
+            self._flush()
 
     async def store(self, store: Store) -> None:
         """Replace the run's records and unit scores. Raises StoreError."""
-        await store.replace_records(self._run.id, (row for row, _ in self._rows()))
-        await store.replace_unit_scores(
-            self._run.id, (score for row, scores in self._rows() for score in self._score_rows(row, scores))
-        )
+        self._flush()
+        await store.replace_records(self._run.id, (record for record, _, _ in self._units()))
+        await store.replace_unit_scores(self._run.id, self._score_rows())
 
     def __enter__(self) -> Self:
         return self
@@ -59,24 +61,24 @@ class DerivedTables:
     ) -> None:
         self._spool.close()
 
-    def _scores(self, replayed: ReplayedUnit) -> Mapping[str, float | None]:
-        result = replayed.result
-        counts = result.outcome in USABLE or result.outcome in UNUSABLE
-        if not counts:
-            return {}
-        scored = Scored(self._cases[replayed.unit.case_id], result.outcome, result.prediction)
-        return self._benchmark.score_unit(scored, self._conventions)
+    def _flush(self) -> None:
+        pickle.dump(self._waiting, self._spool, pickle.HIGHEST_PROTOCOL)
+        self._waiting = []
 
-    def _score_rows(self, row: RecordRow, scores: Mapping[str, float | None]) -> Iterator[UnitScore]:
-        for metric, value in scores.items():
-            reason = "there is no answer" if value is None else None
-            yield UnitScore(row.unit, metric, value, reason, self._scorer)
+    def _score_rows(self) -> Iterator[Values]:
+        for _, key, numbers in self._units():
+            if numbers is not None:
+                scores = {
+                    metric: (value, "there is no answer" if value is None else None)
+                    for metric, value in self._benchmark.score_unit(numbers, self._conventions).items()
+                }
+                yield from score_values(self._run.id, UnitId(*key), scores, self._scorer)
 
-    def _rows(self) -> Iterator[tuple[RecordRow, Mapping[str, float | None]]]:
+    def _units(self) -> Iterator[_Unit]:
         self._spool.seek(0)
         while True:
             try:
-                found: Any = pickle.load(self._spool)
+                together: list[_Unit] = pickle.load(self._spool)
             except EOFError:
                 return
-            yield found
+            yield from together

@@ -48,6 +48,7 @@ class RecordMaker:
     def record(self, replayed: ReplayedUnit) -> dict[str, JSON]:
         """Return a unit's record; every field is there, null where there is nothing to say."""
         unit, result, manifest = replayed.unit, replayed.result, self._stored.manifest
+        index = self._stored.case_index
         condition, model = manifest.conditions[unit.condition], manifest.models[unit.model]
         sends = tuple(self.sends(replayed))
         error = result.error
@@ -70,7 +71,7 @@ class RecordMaker:
             "spent_usd": total_usd(send.cost_usd for send in sends if send.paid_here),
             "prompt": _ref_json(condition.prompt),
             "schema": None if condition.schema is None else _ref_json(condition.schema),
-            "media": _media_json(sends, self._stored.case_by_id[unit.case_id]),
+            "media": _media_json(sends, index.case(index.place(unit.case_id))),
             "params": dict(model.params),
         }
 
@@ -81,7 +82,7 @@ class RecordMaker:
         for link, exchange in replayed.links:
             ask = link.purpose, link.attempt
             counts[ask] = counts.get(ask, 0) + 1
-            reading = self._replayer.read(replayed.unit, exchange)
+            reading = replayed.read.get(exchange.id) or self._replayer.read(replayed.unit, exchange)
             usage = exchange.data.usage if reading.usage == Usage() else reading.usage
             yield Send(
                 link=link,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from harness.benchmarks.base import Case, CaseSet
-from harness.canonical import JSON, digest
+from harness.canonical import JSON, canonical_json, digest
+from harness.offline.case_index import CaseIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,8 @@ class References:
     """
 
     cases: CaseSet
+    index: CaseIndex
+    """The same cases by id."""
     corrected: tuple[str, ...] = ()
     inputs_changed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -25,23 +29,27 @@ class References:
 
     @property
     def sha256(self) -> str:
-        """Return the digest of everything that answers are compared with."""
-        return digest(
-            {
-                "references": {case.id: case.reference for case in self.cases.cases},
-                "raters": self.cases.raters,
-            }
-        )
+        """Return the digest of everything that answers are compared with.
+
+        That of the canonical JSON of `references` (by case id) and `raters`, one case at a time.
+        """
+        found = hashlib.sha256(b'{"raters":' + canonical_json(self.cases.raters) + b',"references":{')
+        for place in range(len(self.index)):
+            case = self.index.case(place)
+            comma = b"," if place else b""
+            found.update(comma + canonical_json(case.id) + b":" + canonical_json(case.reference))
+        found.update(b"}}")
+        return found.hexdigest()
 
 
-def correct_references(kept: CaseSet, corrected: CaseSet | None) -> References:
+def correct_references(kept: CaseSet, index: CaseIndex, corrected: CaseSet | None) -> References:
     """Return the run's cases with the references of other files, case by case where inputs agree.
 
     Raters' answers are taken from the other files where these have any, for the same cases. Cases are
-    synthetic if either set is.
+    synthetic if either set is. `index` is that of the run's cases.
     """
     if corrected is None:
-        return References(kept)
+        return References(kept, index)
     new = {case.id: case for case in corrected.cases}
     same = {case.id for case in kept.cases if case.id in new and _same_inputs(case, new[case.id])}
     cases = [_corrected(case, new[case.id]) if case.id in same else case for case in kept.cases]
@@ -51,6 +59,7 @@ def correct_references(kept: CaseSet, corrected: CaseSet | None) -> References:
         cases=replace(
             kept, cases=tuple(cases), raters=raters, synthetic=kept.synthetic or corrected.synthetic
         ),
+        index=CaseIndex(cases),
         corrected=tuple(c.id for c in kept.cases if c.id in same and _differ(c, new[c.id])),
         inputs_changed=tuple(c.id for c in kept.cases if c.id in new and c.id not in same),
         missing=tuple(c.id for c in kept.cases if c.id not in new),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from harness.attempts import (
@@ -47,6 +47,7 @@ class ReplayedUnit:
     """What a wanted unit comes to when its exchanges are read today.
 
     `text` is that of the last answer that was looked at. `state` None: the run has not reached it.
+    `read`: exchange id -> what it means, for those that were looked at.
     """
 
     unit: UnitId
@@ -54,6 +55,7 @@ class ReplayedUnit:
     text: str = ""
     state: UnitState | None = None
     links: tuple[tuple[Link, Exchange], ...] = ()
+    read: Mapping[int, Reply | Fault] = field(default_factory=dict)
 
     @property
     def changed(self) -> bool:
@@ -92,7 +94,7 @@ class Replayer:
             result = _internal(error)
         else:
             result = _as_it_ended(result, linked.state, readings)
-        return ReplayedUnit(unit, result, readings.last_text, linked.state, linked.links)
+        return ReplayedUnit(unit, result, readings.last_text, linked.state, linked.links, readings.read)
 
     def read(self, unit: UnitId, exchange: Exchange) -> Reply | Fault:
         """Return what a stored exchange of a unit means to today's adapters."""
@@ -148,6 +150,7 @@ class _Readings:
         self._unit = linked.state.unit
         self._sends: dict[tuple[Purpose, int], list[Exchange]] = {}
         self.looked_at: dict[tuple[Purpose, int], tuple[Exchange, Reply | Fault]] = {}
+        self.read: dict[int, Reply | Fault] = {}
         for link, exchange in linked.links:
             if exchange.id > linked.state.again_after:
                 self._sends.setdefault((link.purpose, link.attempt), []).append(exchange)
@@ -169,7 +172,7 @@ class _Readings:
     def _latest(self, sends: Sequence[Exchange]) -> tuple[Exchange, Reply | Fault] | None:
         failed: tuple[Exchange, Reply | Fault] | None = None
         for exchange in sorted(sends, key=lambda one: one.id, reverse=True):
-            reading = self._replayer.read(self._unit, exchange)
+            reading = self.read[exchange.id] = self._replayer.read(self._unit, exchange)
             if reading.outcome.serves:
                 return exchange, reading
             failed = failed or (exchange, reading)

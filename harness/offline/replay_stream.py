@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import AsyncIterator, Iterator
 from typing import TypeAlias
 
 from harness.cache.rows import UnitId
@@ -24,22 +23,47 @@ async def replay_units(store: Store, stored: StoredRun, replayer: Replayer) -> A
     rows = [(model, condition) for model in sorted(stored.manifest.models) for condition in stored.conditions]
     ahead = dict.fromkeys(rows)
     current: RowKey | None = None
-    begun: set[tuple[str, int]] = set()
+    begun = _Begun(stored)
     async for linked in store.linked_units(stored.run.id):
         unit = linked.state.unit
         if (unit.model, unit.condition) != current:
             for missing in _missing(stored, current, begun):
                 yield replayer.replay(missing, None)
-            current, begun = (unit.model, unit.condition), set()
+            current, begun = (unit.model, unit.condition), _Begun(stored)
             ahead.pop(current, None)
-        if _is_wanted(stored, unit):
-            begun.add((unit.case_id, unit.repeat))
+        if _is_wanted(stored, unit) and begun.add(unit):
             yield replayer.replay(unit, linked)
     for missing in _missing(stored, current, begun):
         yield replayer.replay(missing, None)
     for row in ahead:
-        for missing in _missing(stored, row, frozenset()):
+        for missing in _missing(stored, row, _Begun(stored)):
             yield replayer.replay(missing, None)
+
+
+class _Begun:
+    """Which units of one row the run has begun: one byte for each that it wants."""
+
+    def __init__(self, stored: StoredRun) -> None:
+        self._index = stored.case_index
+        self._repeats = stored.manifest.repeats
+        self._begun = bytearray(len(self._index) * self._repeats)
+
+    def add(self, unit: UnitId) -> bool:
+        """Note a unit; False where the run has no such case."""
+        place = self._index.find(unit.case_id)
+        if place is None:
+            return False
+        self._begun[place * self._repeats + unit.repeat - 1] = True
+        return True
+
+    def missing(self) -> Iterator[tuple[str, int]]:
+        """Yield case id and repeat of the others, in the order of the cases."""
+        if all(self._begun):
+            return
+        for place in self._index:
+            for repeat in range(self._repeats):
+                if not self._begun[place * self._repeats + repeat]:
+                    yield self._index.id(place), repeat + 1
 
 
 def _is_wanted(stored: StoredRun, unit: UnitId) -> bool:
@@ -47,18 +71,12 @@ def _is_wanted(stored: StoredRun, unit: UnitId) -> bool:
     return (
         unit.model in manifest.models
         and unit.condition in manifest.conditions
-        and unit.case_id in stored.case_by_id
         and 1 <= unit.repeat <= manifest.repeats
     )
 
 
-def _missing(
-    stored: StoredRun, row: RowKey | None, begun: AbstractSet[tuple[str, int]]
-) -> Iterator[UnitId]:
+def _missing(stored: StoredRun, row: RowKey | None, begun: _Begun) -> Iterator[UnitId]:
     if row is None or row[0] not in stored.manifest.models or row[1] not in stored.manifest.conditions:
         return
-    repeats: Sequence[int] = range(1, stored.manifest.repeats + 1)
-    for case in stored.cases.cases:
-        for repeat in repeats:
-            if (case.id, repeat) not in begun:
-                yield UnitId(row[0], row[1], case.id, repeat)
+    for case_id, repeat in begun.missing():
+        yield UnitId(row[0], row[1], case_id, repeat)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
@@ -12,15 +13,17 @@ from harness.offline.derived import DerivedTables
 from harness.offline.references import References, correct_references
 from harness.offline.replay import ReplayedUnit, Replayer
 from harness.offline.replay_stream import replay_units
+from harness.offline.row_units import RowUnits, UnitColumns
 from harness.offline.score_json import Changes, CommonCases, Score
-from harness.offline.score_ranking import common_cases
-from harness.offline.score_rows import Row, RowUnit, Scorer, baseline_rows, model_row, over_repeats, rater_row
+from harness.offline.score_ranking import not_common
+from harness.offline.score_rows import Row, Scorer, baseline_rows, model_row, over_repeats, rater_row
 from harness.offline.stored_run import StoredRun, load_run
-from harness.outcomes import UnitOutcome
+from harness.outcomes import UNUSABLE, USABLE, UnitOutcome
 
 __all__ = ["Score", "score_run"]
 
-OnUnit: TypeAlias = Callable[[ReplayedUnit], None]
+OnUnit: TypeAlias = Callable[[ReplayedUnit, Sequence[float] | None], None]
+"""Gets a unit and its numbers, None where it is nobody's answer."""
 
 
 async def score_run(
@@ -36,13 +39,12 @@ async def score_run(
     convention that the benchmark does not have, StoreError where the store fails.
     """
     stored = await load_run(store, run)
-    references = correct_references(stored.cases, corrected)
-    cases = {case.id: case for case in references.cases.cases}
+    references = correct_references(stored.cases, stored.case_index, corrected)
     chosen = chosen_conventions(stored.benchmark, conventions or {})
-    scorer = Scorer(stored.benchmark, chosen, cases)
+    scorer = Scorer(stored.benchmark, chosen, references.index)
     if store.read_only:
         return await _Scoring(store, stored, scorer).score(references)
-    with DerivedTables(run, stored.benchmark, cases, chosen) as derived:
+    with DerivedTables(run, stored.benchmark, chosen) as derived:
         score = await _Scoring(store, stored, scorer, derived.add).score(references)
         await derived.store(store)
     return score
@@ -52,7 +54,7 @@ class _Scoring:
     """One pass over a run's units, row by row; a second one only where models differ in their cases."""
 
     def __init__(
-        self, store: Store, stored: StoredRun, scorer: Scorer, on_unit: OnUnit = lambda replayed: None
+        self, store: Store, stored: StoredRun, scorer: Scorer, on_unit: OnUnit | None = None
     ) -> None:
         self._store = store
         self._stored = stored
@@ -60,7 +62,8 @@ class _Scoring:
         self._on_unit = on_unit
         self._replayer = Replayer(stored)
         self._changes = Changes()
-        self._case_errors: Mapping[str, frozenset[str]] = {}
+        self._nothing = (math.nan,) * len(scorer.benchmark.numbers)
+        self._case_errors: Mapping[str, frozenset[int]] = {}
 
     async def score(self, references: References) -> Score:
         self._case_errors = await self._find_case_errors()
@@ -79,81 +82,92 @@ class _Scoring:
             conventions=self._scorer.conventions,
             metric=metric,
             rows=tuple(rows),
-            case_errors={name: tuple(sorted(cases)) for name, cases in self._case_errors.items()},
+            case_errors={
+                name: tuple(map(self._scorer.cases.id, sorted(places)))
+                for name, places in self._case_errors.items()
+            },
             common=await self._common_cases(models, metric),
             changes=self._changes,
         )
 
-    def _wanted(self, condition: str) -> list[str]:
-        return [case for case in self._scorer.cases if case not in self._case_errors[condition]]
+    def _wanted(self, condition: str) -> list[int]:
+        """Return the places of the cases that are scored, in the order of the cases."""
+        return [place for place in self._scorer.cases if place not in self._case_errors[condition]]
 
-    async def _find_case_errors(self) -> Mapping[str, frozenset[str]]:
-        """Return condition -> the cases that no model could be sent."""
-        found: dict[str, set[str]] = {condition: set() for condition in self._stored.conditions}
+    async def _find_case_errors(self) -> Mapping[str, frozenset[int]]:
+        """Return condition -> the places of the cases that no model could be sent."""
+        found: dict[str, set[int]] = {condition: set() for condition in self._stored.conditions}
         async for states in self._store.unit_state_pages(self._stored.run.id):
             for state in states:
                 if state.outcome is UnitOutcome.CASE_ERROR and state.unit.condition in found:
-                    found[state.unit.condition].add(state.unit.case_id)
-        return {condition: frozenset(cases) for condition, cases in found.items()}
+                    place = self._scorer.cases.find(state.unit.case_id)
+                    if place is not None:
+                        found[state.unit.condition].add(place)
+        return {condition: frozenset(places) for condition, places in found.items()}
 
     async def _model_rows(self) -> list[Row]:
         rows: list[Row] = []
-        units: list[RowUnit] = []
+        columns = self._scorer.columns()
         current: tuple[str, str] | None = None
         async for replayed in replay_units(self._store, self._stored, self._replayer):
             row = replayed.unit.model, replayed.unit.condition
             if current is not None and row != current:
-                rows.append(self._model_row(current, units))
-                units = []
+                rows.append(self._model_row(current, columns.units()))
+                columns = self._scorer.columns()
             current = row
             self._changes.note(replayed)
-            self._on_unit(replayed)
-            units.append(_row_unit(replayed))
+            numbers = self._add(columns, replayed)
+            if self._on_unit is not None:
+                self._on_unit(replayed, numbers)
         if current is not None:
-            rows.append(self._model_row(current, units))
+            rows.append(self._model_row(current, columns.units()))
         return rows
 
-    def _model_row(self, row: tuple[str, str], units: Sequence[RowUnit]) -> Row:
+    def _model_row(self, row: tuple[str, str], units: RowUnits) -> Row:
         model, condition = row
         left_out = self._case_errors[condition]
-        return model_row(model, condition, _in_order(units), scorer=self._scorer, left_out=left_out)
+        return model_row(model, condition, units, scorer=self._scorer, left_out=left_out)
+
+    def _add(self, columns: UnitColumns, replayed: ReplayedUnit) -> Sequence[float] | None:
+        """Add a unit to the columns of its row; return its numbers, None where it is nobody's answer."""
+        unit, result = replayed.unit, replayed.result
+        place = self._scorer.cases.place(unit.case_id)
+        if result.outcome not in _ANSWERED:
+            columns.add(place, unit.repeat, result.outcome, self._nothing)
+            return None
+        numbers = self._scorer.numbers(place, result.outcome, result.prediction)
+        columns.add(place, unit.repeat, result.outcome, numbers)
+        return numbers
 
     async def _common_cases(self, models: Sequence[Row], metric: str) -> dict[str, CommonCases]:
-        """Read the complete models again on what they share: all answers at once may not fit into memory."""
-        shared: dict[str, tuple[str, ...]] = {}
+        """Read the complete models again on what they share: the cases are known only after all of them."""
+        shared: dict[str, frozenset[int]] = {}
         for condition in self._stored.conditions:
             rows = [row for row in models if row.condition == condition]
-            cases = common_cases(rows, self._wanted(condition))
-            if cases is not None:
-                shared[condition] = cases
+            missing = not_common(rows)
+            if missing is not None:
+                left_out = {self._scorer.cases.place(case) for case in missing}
+                shared[condition] = frozenset(self._wanted(condition)) - left_out
         if not shared:
             return {}
-        inside = {condition: frozenset(cases) for condition, cases in shared.items()}
         compared = {
-            (row.name, row.condition): list[RowUnit]()
+            (row.name, row.condition): self._scorer.columns()
             for row in models
             if row.condition in shared and not row.incomplete and row.n_cases > 0
         }
         async for replayed in replay_units(self._store, self._stored, self._replayer):
             unit = replayed.unit
-            units = compared.get((unit.model, unit.condition))
-            if units is not None and unit.case_id in inside[unit.condition]:
-                units.append(_row_unit(replayed))
-        found = {condition: CommonCases(cases, {}) for condition, cases in shared.items()}
-        for (model, condition), units in compared.items():
-            found[condition].values[model] = self._value(units, metric)
+            columns = compared.get((unit.model, unit.condition))
+            if columns is not None and self._scorer.cases.place(unit.case_id) in shared[unit.condition]:
+                self._add(columns, replayed)
+        found = {condition: CommonCases(len(places), {}) for condition, places in shared.items()}
+        for (model, condition), columns in compared.items():
+            found[condition].values[model] = self._value(columns.units(), metric)
         return found
 
-    def _value(self, units: Sequence[RowUnit], metric: str) -> MetricValue:
+    def _value(self, units: RowUnits, metric: str) -> MetricValue:
         repeats = range(1, self._stored.manifest.repeats + 1)
-        return over_repeats(_in_order(units), repeats, self._scorer)[metric]
+        return over_repeats(units, repeats, self._scorer)[metric]
 
 
-def _row_unit(replayed: ReplayedUnit) -> RowUnit:
-    result = replayed.result
-    return RowUnit(replayed.unit.case_id, replayed.unit.repeat, result.outcome, result.prediction)
-
-
-def _in_order(units: Sequence[RowUnit]) -> list[RowUnit]:
-    # Databases order text differently; numbers must not depend on it.
-    return sorted(units, key=lambda unit: (unit.case_id, unit.repeat))
+_ANSWERED = USABLE | UNUSABLE

@@ -42,7 +42,7 @@ class Changes:
 class CommonCases:
     """The main metric on the cases that all complete models share, where these differ."""
 
-    cases: tuple[str, ...]
+    n_cases: int
     values: dict[str, MetricValue]
 
 
@@ -101,7 +101,7 @@ class Score:
             {"model": name, "value": metric.value, "n": metric.n, "rank": ranks[name].place}
             for name, metric in sorted(common.values.items())
         ]
-        return {"metric": self.metric, "n_cases": len(common.cases), "rows": rows}
+        return {"metric": self.metric, "n_cases": common.n_cases, "rows": rows}
 
 
 def row_json(row: Row, rank: Rank | None) -> JSON:

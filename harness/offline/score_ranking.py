@@ -45,13 +45,12 @@ def rank_models(rows: Sequence[Row], metric: str) -> Mapping[str, Rank]:
     return ranks | places(values)
 
 
-def common_cases(rows: Sequence[Row], wanted: Sequence[str]) -> tuple[str, ...] | None:
-    """Return the cases that every complete model was scored on; None when all have the same ones."""
+def not_common(rows: Sequence[Row]) -> frozenset[str] | None:
+    """Return the cases that some complete model was not scored on; None when all have the same ones."""
     comparable = [row for row in rows if _comparable(row)]
     if len({row.not_applicable for row in comparable}) <= 1:
         return None
-    missing = {case for row in comparable for case in row.not_applicable}
-    return tuple(case for case in wanted if case not in missing)
+    return frozenset(case for row in comparable for case in row.not_applicable)
 
 
 def ranked_values(values: Mapping[str, MetricValue]) -> Mapping[str, Rank]:

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from harness.benchmarks.base import Benchmark, Case, MetricValue, Scored
+import numpy as np
+
+from harness.benchmarks.base import Benchmark, MetricValue, Scored
 from harness.canonical import JSON
+from harness.offline.case_index import CaseIndex
+from harness.offline.row_units import OUTCOMES, RowUnits, UnitColumns
 from harness.outcomes import INCOMPLETE, UNUSABLE, USABLE, UnitOutcome
 
 RowKind: TypeAlias = Literal["model", "rater", "baseline"]
 Metrics: TypeAlias = Mapping[str, MetricValue]
-
-
-@dataclass(frozen=True, slots=True)
-class RowUnit:
-    """One unit of a row; `prediction` None unless the outcome is usable."""
-
-    case_id: str
-    repeat: int
-    outcome: UnitOutcome
-    prediction: JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +26,19 @@ class Scorer:
 
     benchmark: Benchmark
     conventions: Mapping[str, str]
-    cases: Mapping[str, Case]
+    cases: CaseIndex
 
-    def metrics(self, units: Iterable[RowUnit]) -> Metrics:
+    def columns(self) -> UnitColumns:
+        """Return room for the units of one row."""
+        return UnitColumns(len(self.benchmark.numbers))
+
+    def numbers(self, place: int, outcome: UnitOutcome, prediction: JSON) -> tuple[float, ...]:
+        """Return all that the metrics need of one unit; `prediction` None unless the outcome is usable."""
+        return tuple(self.benchmark.unit_numbers(Scored(self.cases.case(place), outcome, prediction)))
+
+    def metrics(self, units: RowUnits) -> Metrics:
         """Return every metric of units; those without a prediction count as the worst value."""
-        scored = [Scored(self.cases[unit.case_id], unit.outcome, unit.prediction) for unit in units]
-        return self.benchmark.metrics(scored, self.conventions)
+        return self.benchmark.metrics(units.numbers, self.conventions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,41 +69,46 @@ class Row:
 
 
 def model_row(
-    name: str, condition: str, units: Sequence[RowUnit], *, scorer: Scorer, left_out: Collection[str]
+    name: str, condition: str, units: RowUnits, *, scorer: Scorer, left_out: Collection[int]
 ) -> Row:
     """Return a model's row; cases `left_out` (no model could be sent them) enter no number.
 
     Cases that are not applicable to this model are left out of its numbers too, and listed.
     """
-    not_applicable = {
-        unit.case_id
-        for unit in units
-        if unit.outcome is UnitOutcome.NOT_APPLICABLE and unit.case_id not in left_out
-    }
-    inside = [u for u in units if u.case_id not in left_out and u.case_id not in not_applicable]
-    answered = [unit for unit in inside if unit.outcome in USABLE or unit.outcome in UNUSABLE]
-    usable = [unit for unit in answered if unit.outcome in USABLE]
-    repeats = sorted({unit.repeat for unit in units})
+    asked = units.where(~units.at(left_out))
+    not_applicable = np.unique(asked.places[asked.ended({UnitOutcome.NOT_APPLICABLE})]).tolist()
+    inside = asked.where(~asked.at(not_applicable))
+    answered = inside.where(inside.ended(USABLE | UNUSABLE))
+    usable = answered.where(answered.ended(USABLE))
+    repeats = np.unique(units.repeats).tolist()
     return Row(
         name=name,
         kind="model",
         condition=condition,
-        n_cases=len({unit.case_id for unit in answered}),
+        n_cases=len(np.unique(answered.places)),
         n_units=len(units),
         outcomes=count_outcomes(units),
-        to_complete=sum(unit.outcome in INCOMPLETE for unit in inside),
-        coverage=len(usable) / len(inside) if inside else None,
+        to_complete=int(np.count_nonzero(inside.ended(INCOMPLETE))),
+        coverage=len(usable) / len(inside) if len(inside) else None,
         as_answered=over_repeats(answered, repeats, scorer),
         valid_only=over_repeats(usable, repeats, scorer),
-        not_applicable=tuple(sorted(not_applicable)),
+        not_applicable=tuple(map(scorer.cases.id, not_applicable)),
     )
 
 
 def rater_row(
-    name: str, condition: str, ratings: Mapping[str, JSON], *, scorer: Scorer, wanted: Sequence[str]
+    name: str, condition: str, ratings: Mapping[str, JSON], *, scorer: Scorer, wanted: Sequence[int]
 ) -> Row:
     """Return a human rater's row over the wanted cases that they rated; the others are listed."""
-    units = [RowUnit(case, 1, UnitOutcome.VALID, ratings[case]) for case in wanted if case in ratings]
+    columns, not_rated = scorer.columns(), []
+    for place in wanted:
+        case = scorer.cases.id(place)
+        if case in ratings:
+            numbers = scorer.numbers(place, UnitOutcome.VALID, ratings[case])
+            columns.add(place, 1, UnitOutcome.VALID, numbers)
+        else:
+            not_rated.append(case)
+    units = columns.units()
     metrics = scorer.metrics(units)
     return Row(
         name=name,
@@ -116,35 +121,37 @@ def rater_row(
         coverage=len(units) / len(wanted) if wanted else None,
         as_answered=metrics,
         valid_only=metrics,
-        not_rated=tuple(sorted(set(wanted) - set(ratings))),
+        not_rated=tuple(sorted(not_rated)),
     )
 
 
-def baseline_rows(condition: str, *, scorer: Scorer, wanted: Sequence[str]) -> Iterable[Row]:
+def baseline_rows(condition: str, *, scorer: Scorer, wanted: Sequence[int]) -> Iterable[Row]:
     """Yield a row for each of the benchmark's baselines over the wanted cases."""
-    cases = [scorer.cases[case] for case in wanted]
-    for name, metrics in sorted(scorer.benchmark.baselines(cases, scorer.conventions).items()):
+    found = scorer.benchmark.baselines(map(scorer.cases.case, wanted), scorer.conventions)
+    for name, metrics in sorted(found.items()):
         yield Row(
             name=name,
             kind="baseline",
             condition=condition,
-            n_cases=len(cases),
-            n_units=len(cases),
+            n_cases=len(wanted),
+            n_units=len(wanted),
             outcomes={},
             to_complete=0,
-            coverage=1.0 if cases else None,
+            coverage=1.0 if wanted else None,
             as_answered=metrics,
             valid_only=metrics,
         )
 
 
-def count_outcomes(units: Iterable[RowUnit]) -> Mapping[str, int]:
+def count_outcomes(units: RowUnits) -> Mapping[str, int]:
     """Return outcome -> number of units, by name."""
-    counts = Counter(str(unit.outcome) for unit in units)
-    return {outcome: counts[outcome] for outcome in sorted(counts)}
+    codes, counts = np.unique(units.outcomes, return_counts=True)
+    return dict(
+        sorted((str(OUTCOMES[code]), n) for code, n in zip(codes.tolist(), counts.tolist(), strict=True))
+    )
 
 
-def over_repeats(units: Sequence[RowUnit], repeats: Sequence[int], scorer: Scorer) -> Metrics:
+def over_repeats(units: RowUnits, repeats: Sequence[int], scorer: Scorer) -> Metrics:
     """Return the metrics of units, each repeat scored by itself; several give their mean and SD.
 
     With several repeats n is the smallest of theirs (cases, not answers), and there is no interval:
@@ -152,10 +159,7 @@ def over_repeats(units: Sequence[RowUnit], repeats: Sequence[int], scorer: Score
     """
     if len(repeats) <= 1:
         return scorer.metrics(units)
-    by_repeat: dict[int, list[RowUnit]] = {repeat: [] for repeat in repeats}
-    for unit in units:
-        by_repeat[unit.repeat].append(unit)
-    scored = [scorer.metrics(by_repeat[repeat]) for repeat in repeats]
+    scored = [scorer.metrics(units.where(units.repeats == repeat)) for repeat in repeats]
     return {path: _mean([metrics[path] for metrics in scored]) for path in scored[0]}
 
 

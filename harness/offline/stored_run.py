@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
-from harness.benchmarks.base import Benchmark, Case, CaseSet, get_benchmark
+from harness.benchmarks.base import Benchmark, CaseSet, get_benchmark
 from harness.cache.rows import Run, Session
 from harness.cache.store import Store
 from harness.canonical import JSON
 from harness.manifest import BlobRef, Manifest, read_manifest
+from harness.offline.case_index import CaseIndex
+from harness.offline.stored_cases import stored_cases
 from harness.settings import Model, Price
-from harness.snapshot import decode_cases
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,8 @@ class StoredRun:
     blobs: Mapping[str, bytes]
     models: Mapping[str, Model]
     session_models: Mapping[int, Mapping[str, Model]]
-    case_by_id: Mapping[str, Case] = field(default_factory=dict)
+    case_index: CaseIndex
+    """The same cases by id."""
 
     def schema_body(self, ref: BlobRef | None) -> Mapping[str, JSON] | None:
         """Return the body of a schema that the run keeps; None for free text."""
@@ -58,7 +60,7 @@ async def load_run(store: Store, run: Run) -> StoredRun:
     for session in sorted(sessions, key=lambda one: one.id):
         models |= session_models[session.id]
     blobs = await store.get_blobs([ref.sha256 for ref in (manifest.cases, *_refs(manifest))])
-    cases = decode_cases(blobs.pop(manifest.cases.sha256))
+    cases = stored_cases(blobs.pop(manifest.cases.sha256))
     return StoredRun(
         run=run,
         manifest=manifest,
@@ -67,7 +69,7 @@ async def load_run(store: Store, run: Run) -> StoredRun:
         blobs=blobs,
         models=models,
         session_models=session_models,
-        case_by_id={case.id: case for case in cases.cases},
+        case_index=CaseIndex(cases.cases),
     )
 
 

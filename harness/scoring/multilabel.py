@@ -1,9 +1,10 @@
 """Measures of multi-label prediction over a fixed list of labels.
 
-Truth is (units, labels); predictions are (..., units, labels), where leading axes hold independent
-draws; `answered` is (units). An unanswered unit counts by its worst value: all its true labels are
-missed, it is never an exact match, and its case F1 is 0; it adds no label that nobody needed, so
-over-referral leaves it out. A measure that is not defined is NaN here; callers turn that into null.
+Sets of labels are codes (see `label_codes`). Truth is (units); predictions are (..., units), where
+leading axes hold independent draws; `answered` is (units). An unanswered unit counts by its worst value:
+all its true labels are missed, it is never an exact match, and its case F1 is 0; it adds no label that
+nobody needed, so over-referral leaves it out. A measure that is not defined is NaN here; callers make
+that null.
 
 With tp, fp and fn summed over units for a label:
 F1 = 2 tp / (2 tp + fp + fn), recall = tp / (tp + fn). Where the denominator is 0, `zero_division` says:
@@ -17,19 +18,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-Flags: TypeAlias = NDArray[np.bool_]
-Counts: TypeAlias = NDArray[np.int64]
+from harness.scoring.label_codes import Codes, Counts, Flags, histograms, label_counts
+
 Values: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Counts over the units of one label space; shapes are (..., labels) and (...)."""
+    """Counts over the units of one label space; shapes are (..., labels) and (...).
+
+    In a tally that was made without labels, the last axis holds one number: the sum over all labels.
+    """
 
     tp: Counts
     fp: Counts
@@ -37,7 +42,7 @@ class Tally:
     exact: Counts
     """Units whose whole set is right."""
     case_f1: Values
-    """Mean over units; NaN without units."""
+    """Mean over units; NaN without units, and where it was not asked for."""
     over_units: Counts
     """Answered units with at least one label too many."""
     under_units: Counts
@@ -46,31 +51,38 @@ class Tally:
     answered: int
 
 
-def tally(truth: Flags, predicted: Flags, answered: Flags, *, case_f1_empty: float = 1.0) -> Tally:
-    """Count agreement over units.
+def tally(
+    truth: Codes,
+    predicted: Codes,
+    answered: Flags,
+    labels: int,
+    *,
+    by_label: bool = True,
+    case_f1_empty: float | None = None,
+) -> Tally:
+    """Count agreement over units in a space of so many labels.
 
     Case F1 is 2 |truth and predicted| / (|truth| + |predicted|) of one unit; `case_f1_empty` where both
-    are empty and the unit was answered.
+    are empty and the unit was answered. None: it is not wanted.
     """
-    given = predicted & answered[:, None]
-    hits, extra, missed = given & truth, given & ~truth, truth & ~given
-    exact = answered & ~extra.any(axis=-1) & ~missed.any(axis=-1)
+    given = np.where(answered, predicted, np.uint32(0))
+    hits = given & truth
+    count = partial(label_counts, labels=labels) if by_label else _all_labels
+    tp = count(hits)
+    nan = np.full(given.shape[:-1], math.nan)
     return Tally(
-        tp=hits.sum(axis=-2, dtype=np.int64),
-        fp=extra.sum(axis=-2, dtype=np.int64),
-        fn=missed.sum(axis=-2, dtype=np.int64),
-        exact=exact.sum(axis=-1, dtype=np.int64),
-        case_f1=exact_mean(_case_f1(truth, given, answered, case_f1_empty)),
-        over_units=extra.any(axis=-1).sum(axis=-1, dtype=np.int64),
-        under_units=missed.any(axis=-1).sum(axis=-1, dtype=np.int64),
+        tp=tp,
+        fp=count(given) - tp,
+        fn=count(truth) - tp,
+        exact=_count(answered & (given == truth)),
+        case_f1=nan
+        if case_f1_empty is None
+        else _mean_case_f1(truth, given, answered, labels, case_f1_empty),
+        over_units=_count(given != hits),
+        under_units=_count(truth != hits),
         units=len(answered),
         answered=int(answered.sum()),
     )
-
-
-def any_of(flags: Flags, groups: Sequence[Sequence[int]]) -> Flags:
-    """Return coarser labels: each is true where any label at its positions is."""
-    return np.stack([flags[..., list(group)].any(axis=-1) for group in groups], axis=-1)
 
 
 def label_f1(counts: Tally, zero_division: str) -> Values:
@@ -120,10 +132,42 @@ def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values) if values else math.nan
 
 
-def _case_f1(truth: Flags, given: Flags, answered: Flags, empty: float) -> Values:
-    shared = (given & truth).sum(axis=-1, dtype=np.int64)
-    size = truth.sum(axis=-1, dtype=np.int64) + given.sum(axis=-1, dtype=np.int64)
-    return np.where(answered, ratio(2 * shared, size, empty), 0.0)
+def _mean_case_f1(truth: Codes, given: Codes, answered: Flags, labels: int, empty: float) -> Values:
+    """Return the mean over units, the sum correctly rounded as in `exact_mean`: an unanswered unit adds 0.
+
+    There are far fewer values than units, so each is counted, and added as often as it occurs.
+    """
+    units, shape = len(answered), given.shape[:-1]
+    if units == 0:
+        return np.full(shape, math.nan)
+    sizes = 2 * labels + 1
+    unanswered = (labels + 1) * sizes
+    shared = np.bitwise_count(given & truth).astype(np.int64)
+    size = np.bitwise_count(given).astype(np.int64) + np.bitwise_count(truth)
+    kinds = np.where(answered, shared * sizes + size, unanswered).reshape(-1, units)
+    counts = histograms(kinds, unanswered + 1)[:, :unanswered]
+    occurring = np.flatnonzero(counts.any(axis=0))
+    values = ratio(2 * (occurring // sizes), occurring % sizes, empty).tolist()
+    sums = [exact_sum(values, row) for row in counts[:, occurring].tolist()]
+    return np.asarray(sums, dtype=np.float64).reshape(shape) / units
+
+
+def exact_sum(values: Sequence[float], counts: Sequence[int]) -> float:
+    """Return the sum of values, each as often as its count says, rounded once like `math.fsum`'s."""
+    ratios = [value.as_integer_ratio() for value in values]
+    scale = max((below for _, below in ratios), default=1)
+    total = sum(
+        above * (scale // below) * count for (above, below), count in zip(ratios, counts, strict=True)
+    )
+    return total / scale
+
+
+def _all_labels(codes: Codes) -> Counts:
+    return np.asarray(np.bitwise_count(codes).sum(axis=-1, dtype=np.int64))[..., None]
+
+
+def _count(flags: Flags) -> Counts:
+    return np.asarray(flags.sum(axis=-1, dtype=np.int64))
 
 
 def _by_label(numerator: Counts, denominator: Counts, counts: Tally, zero_division: str) -> Values:

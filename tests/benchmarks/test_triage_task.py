@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
@@ -201,7 +202,8 @@ def test_every_convention_has_a_value_and_the_first_is_the_default() -> None:
 def test_the_table_shows_metrics_that_exist_the_main_one_first() -> None:
     paths = [column.path for column in TRIAGE.table_columns]
     assert paths[0] == TRIAGE.main_metric
-    assert set(paths) <= TRIAGE.metrics([], chosen_conventions(TRIAGE, {})).keys()
+    no_units = np.zeros((0, len(TRIAGE.numbers)))
+    assert set(paths) <= TRIAGE.metrics(no_units, chosen_conventions(TRIAGE, {})).keys()
 
 
 def test_unknown_names_are_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from random import Random
 
 import numpy as np
@@ -10,22 +11,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.scoring.label_codes import Flags, any_of, label_counts, pack_labels
 from harness.scoring.multilabel import (
-    any_of,
+    Tally,
     exact_match,
     exact_mean,
+    exact_sum,
     label_f1,
     macro_f1,
     macro_recall,
     micro_f1,
     ratio,
-    tally,
 )
+from harness.scoring.multilabel import tally as tally_codes
 
 TRUTH = np.array([[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0], [0, 1, 0, 0]], dtype=bool)
 PREDICTED = np.array([[1, 0, 0, 1], [1, 0, 0, 0], [0, 0, 0, 0], [0, 1, 0, 0]], dtype=bool)
 ALL = np.ones(4, dtype=bool)
 # Label by label: tp 2 fp 0 fn 0; tp 1 fp 0 fn 1; never seen; tp 0 fp 1 fn 0.
+
+
+def tally(truth: Flags, predicted: Flags, answered: Flags, *, case_f1_empty: float = 1.0) -> Tally:
+    """Count flags, which are easier to read than codes."""
+    labels = truth.shape[-1]
+    codes = pack_labels(truth), pack_labels(predicted)
+    return tally_codes(*codes, answered, labels, case_f1_empty=case_f1_empty)
 
 
 def test_counts_are_by_label() -> None:
@@ -111,17 +121,42 @@ def test_draws_are_scored_like_single_predictions() -> None:
 
 
 def test_coarse_labels_are_the_or_of_fine_ones() -> None:
-    assert any_of(TRUTH, [(0, 1), (2,), (1, 3)]).tolist() == [
-        [True, False, False],
-        [True, False, True],
-        [False, False, False],
-        [True, False, True],
-    ]
+    assert any_of(pack_labels(TRUTH), [(0, 1), (2,), (1, 3)]).tolist() == [0b001, 0b101, 0b000, 0b101]
 
 
 def test_a_mean_does_not_depend_on_the_order_of_units() -> None:
     values = np.array([1e16, 1.0, -1e16, 1.0])
     assert float(exact_mean(values)) == float(exact_mean(values[[0, 2, 1, 3]])) == 0.5
+
+
+@given(st.lists(st.tuples(st.fractions(0, 1, max_denominator=60), st.integers(0, 50)), max_size=12))
+def test_a_sum_of_counted_values_is_rounded_once(pairs: list[tuple[Fraction, int]]) -> None:
+    values, counts = [float(value) for value, _ in pairs], [count for _, count in pairs]
+    each = [value for value, count in zip(values, counts, strict=True) for _ in range(count)]
+    assert exact_sum(values, counts) == math.fsum(each)
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=22, max_size=22), min_size=1, max_size=30))
+def test_codes_count_as_flags_do(rows: list[list[bool]]) -> None:
+    flags = np.array(rows, dtype=bool)
+    codes = pack_labels(flags)
+    assert label_counts(codes, 22).tolist() == flags.sum(axis=0).tolist()
+    assert label_counts(np.stack([codes, ~codes]), 22).tolist() == [
+        flags.sum(axis=0).tolist(), (~flags).sum(axis=0).tolist(),
+    ]  # fmt: skip
+    assert [bin(code).count("1") for code in codes.tolist()] == flags.sum(axis=1).tolist()
+
+
+def test_more_labels_than_bits_are_refused() -> None:
+    with pytest.raises(ValueError, match="33 labels"):
+        pack_labels(np.zeros((1, 33), dtype=bool))
+
+
+def test_a_tally_without_labels_holds_the_sums_over_them() -> None:
+    codes = pack_labels(TRUTH), pack_labels(PREDICTED)
+    whole, summed = tally_codes(*codes, ALL, 4), tally_codes(*codes, ALL, 4, by_label=False)
+    assert (summed.tp.tolist(), summed.fp.tolist(), summed.fn.tolist()) == ([3], [1], [1])
+    assert float(micro_f1(summed, "0")) == float(micro_f1(whole, "0"))
 
 
 def test_division_by_zero_is_silent_and_told() -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pytest
 
-from harness.benchmarks.base import Case, MetricValue, Scored
+from harness.benchmarks.base import Case, MetricValue, Scored, UnitNumbers
+from harness.benchmarks.triage import baselines as baselines_module
 from harness.benchmarks.triage.baselines import baselines
-from harness.benchmarks.triage.scores import score
 from harness.benchmarks.triage.task import Triage
-from harness.benchmarks.triage.taxonomy import DOMAINS, LABELS, answer_of, flags_of
+from harness.benchmarks.triage.taxonomy import DOMAINS, LABELS, answer_of, code_of, code_of_labels
 from harness.outcomes import UnitOutcome
 
 GINGIVITIS, SEVERE, FILLING, MOLAR, EXTRACT, MINOR = (LABELS[i] for i in (0, 2, 3, 6, 19, 20))
@@ -29,6 +31,15 @@ def unit(of: Case, *labels: str) -> Scored:
 
 def failed(of: Case) -> Scored:
     return Scored(of, UnitOutcome.UNPARSABLE, None)
+
+
+def numbers(units: Sequence[Scored]) -> UnitNumbers:
+    found = [Triage().unit_numbers(one) for one in units]
+    return np.array(found, dtype=np.float64).reshape(len(units), len(Triage.numbers))
+
+
+def score(units: Sequence[Scored], conventions: Mapping[str, str]) -> Mapping[str, MetricValue]:
+    return Triage().metrics(numbers(units), conventions)
 
 
 TOY = (
@@ -134,7 +145,7 @@ def test_a_rows_values_are_the_means_of_what_its_units_score_by_themselves(empty
         given = generator.sample(LABELS, generator.randrange(4))
         units.append(failed(of) if number % 7 == 0 else unit(of, *given))
     row = score(units, conventions)
-    scores = [Triage().score_unit(one, conventions) for one in units]
+    scores = [Triage().score_unit(one, conventions) for one in numbers(units).tolist()]
     assert len(scores[0]) == 5
     for path in scores[0]:
         values = [value for one in scores if (value := one[path]) is not None]
@@ -161,7 +172,12 @@ def test_the_order_of_units_does_not_change_a_digit() -> None:
 
 def test_a_whole_number_written_as_a_float_is_a_flag() -> None:
     answer = json.loads(json.dumps(answer_of([EXTRACT])).replace(": 1", ": 1.0"))
-    assert flags_of(answer) == flags_of(answer_of([EXTRACT]))
+    assert code_of(answer) == code_of(answer_of([EXTRACT])) == 1 << LABELS.index(EXTRACT)
+
+
+def test_a_reference_with_a_text_that_is_no_label_is_never_scored_without_it() -> None:
+    with pytest.raises(ValueError, match="no label"):
+        code_of_labels([EXTRACT, "Extraction"])
 
 
 def test_the_case_with_five_or_more_domains_is_in_the_last_group() -> None:
@@ -195,6 +211,36 @@ def test_the_prevalence_baseline_is_the_same_in_any_order() -> None:
     assert baselines(cases[::-1], CONVENTIONS) == first
 
 
+PREVALENCE = {
+    ("0", "1"): "d042ef69aedf058d8624bfe285fe17d425732bdd9bb3f940cc70a85844a191da",
+    ("1", "0"): "7957fdbd49bad30dbc30ac14ed4981175edfb3a3319e38482c2f405e06a75ee4",
+    ("skip-empty", "1"): "707502e1ff2cbd3115563133ea53a4ac62dcfd77dcaf1db38554680e361e7bca",
+}
+
+
+@pytest.mark.parametrize(("zero_division", "empty"), PREVALENCE)
+def test_the_prevalence_baseline_keeps_every_digit(zero_division: str, empty: str) -> None:
+    cases = [case(f"{n}", *random.Random(n).sample(LABELS[:18], n % 6)) for n in range(90)]
+    conventions = {"zero_division": zero_division, "case_f1_empty": empty}
+    found = baselines(cases, conventions)["prevalence"]
+    if zero_division == "0":
+        assert found["case_f1"].value == 0.1253920334603668
+        assert found["by_domains.5+.fine.micro_f1"] == MetricValue(0.1853557407153748, 3)
+    # Of all values, counted flag by flag when this test was written.
+    everything = hashlib.sha256(repr(sorted(found.items())).encode()).hexdigest()
+    assert everything == PREVALENCE[zero_division, empty]
+
+
+def test_the_prevalence_baseline_does_not_depend_on_what_is_drawn_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cases = [case(str(n), *random.Random(n).sample(LABELS, 3)) for n in range(40)]
+    first = baselines(cases, CONVENTIONS)
+    monkeypatch.setattr(baselines_module, "_CODES_AT_ONCE", 90)
+    monkeypatch.setattr(baselines_module, "_ROWS_AT_ONCE", 7)
+    assert baselines(cases, CONVENTIONS) == first
+
+
 def test_baselines_of_no_cases_are_null() -> None:
     for row in baselines([], CONVENTIONS).values():
         assert all(metric.value is None and metric.reason for metric in row.values())
@@ -205,6 +251,6 @@ def test_raters_of_the_sample_score_by_the_same_paths() -> None:
     cases = triage.load(triage.sample_dir())
     for ratings in cases.raters.values():
         units = [Scored(one, UnitOutcome.VALID, ratings[one.id]) for one in cases.cases]
-        found = triage.metrics(units, CONVENTIONS)
+        found = score(units, CONVENTIONS)
         assert 0.3 < (found["fine.micro_f1"].value or 0) < 1
         assert found["fine.micro_f1"].n == 24

@@ -18,18 +18,17 @@ whose meaning `harness.scoring.multilabel` gives, and which hold for the groups 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from harness.benchmarks.base import Case, MetricValue, Scored
-from harness.benchmarks.triage.taxonomy import DOMAIN_COLUMNS, DOMAINS, LABELS, flags_of
+from harness.benchmarks.base import MetricValue, UnitNumbers
+from harness.benchmarks.triage.taxonomy import DOMAIN_COLUMNS, DOMAINS, LABELS
+from harness.scoring.label_codes import Codes, Flags, any_of
 from harness.scoring.multilabel import (
-    Flags,
     Tally,
     Values,
-    any_of,
     exact_match,
     label_f1,
     macro_f1,
@@ -43,7 +42,6 @@ _NO_POSITIVES = "no label is positive in the reference"
 _NO_UNITS = "no units to score"
 _NO_ANSWERS = "no unit was answered"
 _NONE_PREDICTED = "no label was predicted"
-_NOTHING = (False,) * len(LABELS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +53,24 @@ class Measure:
     why: str
 
 
-def score(units: Sequence[Scored], conventions: Mapping[str, str]) -> dict[str, MetricValue]:
+def score(units: UnitNumbers, conventions: Mapping[str, str]) -> dict[str, MetricValue]:
     """Return every metric path of one row of units, all of them however few the units are."""
-    truth = truth_of([unit.case for unit in units])
-    answered = np.array([unit.prediction is not None for unit in units], dtype=np.bool_)
-    predicted = _matrix([_NOTHING if u.prediction is None else flags_of(u.prediction) for u in units])
-    found = measures(truth, predicted, answered, conventions)
+    answered, truth, given = units.T
+    found = measures(truth.astype(np.uint32), given.astype(np.uint32), answered == 1, conventions)
     return {path: metric_value(measure) for path, measure in found.items()}
 
 
-def truth_of(cases: Sequence[Case]) -> Flags:
-    """Return the references of cases, shape (cases, 22)."""
-    return _matrix([_reference(case) for case in cases])
-
-
 def measures(
-    truth: Flags, predicted: Flags, answered: Flags, conventions: Mapping[str, str]
+    truth: Codes, predicted: Codes, answered: Flags, conventions: Mapping[str, str]
 ) -> dict[str, Measure]:
-    """Return path -> measure; `predicted` is (..., units, 22), with leading axes for draws."""
+    """Return path -> measure; truth (units) and predictions (..., units) are codes over `LABELS`.
+
+    Leading axes of `predicted` are draws.
+    """
     zero, empty = conventions["zero_division"], float(conventions["case_f1_empty"])
-    fine = tally(truth, predicted, answered, case_f1_empty=empty)
+    fine = tally(truth, predicted, answered, len(LABELS), case_f1_empty=empty)
     coarse_truth = any_of(truth, DOMAIN_COLUMNS)
-    coarse = tally(coarse_truth, any_of(predicted, DOMAIN_COLUMNS), answered)
+    coarse = tally(coarse_truth, any_of(predicted, DOMAIN_COLUMNS), answered, len(DOMAINS))
     found = {
         **dict(_space("fine", fine, zero)),
         **dict(_space("coarse", coarse, zero)),
@@ -84,10 +78,11 @@ def measures(
         "case_f1": Measure(fine.case_f1, fine.units, _NO_UNITS),
         **dict(_referrals(fine)),
     }
-    needed = coarse_truth.sum(axis=-1)
+    needed = np.bitwise_count(coarse_truth)
     for name, low, high in (("1", 1, 1), ("2", 2, 2), ("3", 3, 3), ("4", 4, 4), ("5+", 5, len(DOMAINS))):
         inside = (needed >= low) & (needed <= high)
-        group = tally(truth[inside], predicted[..., inside, :], answered[inside], case_f1_empty=empty)
+        units = truth[inside], predicted[..., inside], answered[inside]
+        group = tally(*units, len(LABELS), by_label=False, case_f1_empty=empty)
         found.update(_group(f"by_domains.{name}", group, zero))
     return found
 
@@ -98,18 +93,6 @@ def metric_value(measure: Measure) -> MetricValue:
     if math.isnan(value):
         return MetricValue(None, measure.n, measure.why)
     return MetricValue(value, measure.n)
-
-
-def _matrix(rows: Sequence[Sequence[bool]]) -> Flags:
-    return np.array(rows, dtype=np.bool_).reshape(len(rows), len(LABELS))
-
-
-def _reference(case: Case) -> list[bool]:
-    labels = case.reference["labels"]
-    if not isinstance(labels, Sequence):
-        raise TypeError(f"the labels of case {case.id!r} are no list")
-    needed = frozenset(labels)
-    return [label in needed for label in LABELS]
 
 
 def _space(name: str, counts: Tally, zero: str) -> Iterator[tuple[str, Measure]]:

@@ -5,7 +5,7 @@ Source of its rules: Dental-TriageBench, arXiv 2604.13060. Prompts are worded by
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -19,13 +19,14 @@ from harness.benchmarks.base import (
     MetricValue,
     Prompt,
     Scored,
+    UnitNumbers,
 )
 from harness.benchmarks.case_files import copy_folder
 from harness.benchmarks.prompts import check_placeholders, load_prompt, load_schema, placeholders, render
 from harness.benchmarks.triage.cases import ROLE, check_cases, load_cases
 from harness.benchmarks.triage.filling import fill_answer
 from harness.benchmarks.triage.taxonomy import ALIASES, DOMAIN_OF
-from harness.benchmarks.triage.unit_scores import unit_scores
+from harness.benchmarks.triage.unit_scores import NUMBERS, unit_numbers, unit_scores
 from harness.canonical import JSON
 from harness.errors import ConfigError, MediaError, UnknownNameError
 from harness.messages import ImagePart, Message, Part, Schema, TextPart
@@ -61,6 +62,7 @@ class Triage:
     )
     default_params: Mapping[str, JSON] = MappingProxyType({})
     scorer: str = "triage-1"
+    numbers: tuple[str, ...] = NUMBERS
     conventions: Mapping[str, tuple[str, ...]] = MappingProxyType(
         {"zero_division": ("0", "skip-empty", "1"), "case_f1_empty": ("1", "0")}
     )
@@ -178,20 +180,24 @@ class Triage:
         """Set what the reformatter left out to 0, as the paper does; see `triage.filling`."""
         return fill_answer(self.aliases(value), answer)
 
-    def metrics(
-        self, units: Sequence[Scored], conventions: Mapping[str, str]
-    ) -> Mapping[str, MetricValue]:
+    def unit_numbers(self, unit: Scored) -> Sequence[float]:
+        """Return whether there is an answer, and truth and answer as codes; see `triage.unit_scores`."""
+        return unit_numbers(unit)
+
+    def metrics(self, units: UnitNumbers, conventions: Mapping[str, str]) -> Mapping[str, MetricValue]:
         """Return every metric path of one row; see `triage.scores` for their definitions."""
         from harness.benchmarks.triage.scores import score
 
         return score(units, conventions)
 
-    def score_unit(self, unit: Scored, conventions: Mapping[str, str]) -> Mapping[str, float | None]:
+    def score_unit(
+        self, numbers: Sequence[float], conventions: Mapping[str, str]
+    ) -> Mapping[str, float | None]:
         """Return the metrics that are means over units, for one unit."""
-        return unit_scores(unit, conventions)
+        return unit_scores(numbers, conventions)
 
     def baselines(
-        self, cases: Sequence[Case], conventions: Mapping[str, str]
+        self, cases: Iterable[Case], conventions: Mapping[str, str]
     ) -> Mapping[str, Mapping[str, MetricValue]]:
         """Return the rows `nothing` and `prevalence`; see `triage.baselines`."""
         from harness.benchmarks.triage.baselines import baselines

@@ -82,17 +82,34 @@ def answer_of(labels: Iterable[str], reasoning: str = "") -> dict[str, JSON]:
     return {"triage_output": flags, "reasoning": reasoning}
 
 
-def flags_of(answer: JSON) -> tuple[bool, ...]:
-    """Return an answer that fits the schema as 22 flags in the order of `LABELS`."""
+def code_of(answer: JSON) -> int:
+    """Return an answer that fits the schema as a code: bit i is set where label i of `LABELS` is 1."""
     if not isinstance(answer, Mapping):
         raise TypeError(f"a triage answer is an object, got {type(answer).__name__}")
     output = answer["triage_output"]
     if not isinstance(output, Mapping):
         raise TypeError(f"'triage_output' is an object, got {type(output).__name__}")
-    flags: list[bool] = []
+    code = 0
     for domain, members in DOMAINS.items():
         found = output[domain]
         if not isinstance(found, Mapping):
             raise TypeError(f"{domain!r} is an object, got {type(found).__name__}")
-        flags.extend(found[label] == 1 for label in members)
-    return tuple(flags)
+        for label in members:
+            if found[label] == 1:
+                code |= _BIT[label]
+    return code
+
+
+def code_of_labels(labels: JSON) -> int:
+    """Return a list of labels as a code. Raises ValueError for a text that is no label."""
+    if not isinstance(labels, list | tuple):
+        raise TypeError(f"the labels of a case are a list, not {type(labels).__name__}")
+    code = 0
+    for label in labels:
+        if label not in _BIT:
+            raise ValueError("the reference of a case holds a text that is no label")
+        code |= _BIT[label]
+    return code
+
+
+_BIT: Mapping[str, int] = MappingProxyType({label: 1 << place for place, label in enumerate(LABELS)})

@@ -1,50 +1,63 @@
-"""What one triage answer scores by itself: the summands of the metrics that are means over units.
+"""What the scores keep of one triage unit, and what it scores by itself.
 
-Counted on sets, since arrays of a single unit would cost some 30 times as much; a test holds it to
+Counted on whole numbers, since arrays of a single unit would cost some 30 times as much; a test holds it to
 `triage.scores`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final
 
 from harness.benchmarks.base import Scored
-from harness.benchmarks.triage.taxonomy import DOMAIN_COLUMNS, LABELS, flags_of
-from harness.canonical import JSON
+from harness.benchmarks.triage.taxonomy import DOMAIN_COLUMNS, code_of, code_of_labels
+
+NUMBERS: Final = ("answered", "truth", "given")
+"""1 or 0, and the sets of fine labels as codes over `LABELS`; 0 where there is no answer."""
+
+_DOMAIN_MASKS: Final = tuple(sum(1 << label for label in columns) for columns in DOMAIN_COLUMNS)
 
 
-def unit_scores(unit: Scored, conventions: Mapping[str, str]) -> dict[str, float | None]:
+def unit_numbers(unit: Scored) -> tuple[int, int, int]:
+    """Return `NUMBERS` of one unit."""
+    truth = code_of_labels(unit.case.reference["labels"])
+    return (0, truth, 0) if unit.prediction is None else (1, truth, code_of(unit.prediction))
+
+
+def unit_scores(numbers: Sequence[float], conventions: Mapping[str, str]) -> Mapping[str, float | None]:
     """Return metric path -> value for one unit; None for over-referral where there is no answer.
 
     Averaged over a row's units they are the row's values of the same paths.
     """
-    truth = frozenset(_positive(unit.case.reference["labels"]))
-    if unit.prediction is None:
-        missed = len(truth)
-        return {
-            "fine.exact_match": 0.0,
-            "coarse.exact_match": 0.0,
-            "case_f1": 0.0,
-            "over_referral.mean_count": None,
-            "under_referral.mean_count": float(missed),
-        }
-    given = frozenset(place for place, flag in enumerate(flags_of(unit.prediction)) if flag)
-    size = len(truth) + len(given)
+    answered, truth, given = numbers
     empty = float(conventions["case_f1_empty"])
-    return {
-        "fine.exact_match": float(truth == given),
-        "coarse.exact_match": float(_domains(truth) == _domains(given)),
-        "case_f1": 2 * len(truth & given) / size if size else empty,
-        "over_referral.mean_count": float(len(given - truth)),
-        "under_referral.mean_count": float(len(truth - given)),
-    }
+    return _scores(int(truth), int(given) if answered else None, empty)
 
 
-def _positive(labels: JSON) -> list[int]:
-    if not isinstance(labels, list | tuple):
-        raise TypeError(f"the labels of a case are a list, not {type(labels).__name__}")
-    return [LABELS.index(str(label)) for label in labels]
+@lru_cache(maxsize=4096)
+def _scores(truth: int, given: int | None, empty: float) -> Mapping[str, float | None]:
+    values: tuple[float | None, ...]
+    if given is None:
+        values = 0.0, 0.0, 0.0, None, float(truth.bit_count())
+    else:
+        size = truth.bit_count() + given.bit_count()
+        values = (
+            float(truth == given),
+            float(_domains(truth) == _domains(given)),
+            2 * (truth & given).bit_count() / size if size else empty,
+            float((given & ~truth).bit_count()),
+            float((truth & ~given).bit_count()),
+        )
+    return MappingProxyType(dict(zip(_PATHS, values, strict=True)))
 
 
-def _domains(places: frozenset[int]) -> list[bool]:
-    return [any(place in places for place in columns) for columns in DOMAIN_COLUMNS]
+_PATHS: Final = (
+    "fine.exact_match", "coarse.exact_match", "case_f1", "over_referral.mean_count",
+    "under_referral.mean_count",
+)  # fmt: skip
+
+
+def _domains(code: int) -> list[bool]:
+    return [code & mask != 0 for mask in _DOMAIN_MASKS]
