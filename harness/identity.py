@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.cache.key import endpoint_identity, key_of_twin, request_twin
+from harness.cache.key import answer_headers, endpoint_identity, key_of_twin, request_twin
 from harness.messages import Request, WireRequest
 from harness.providers.base import get_adapter
 from harness.settings import Model
@@ -12,13 +13,17 @@ from harness.settings import Model
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A provider-ready request; `twin` is equal where only endpoint or wire revision differ."""
+    """A provider-ready request; `twin` is equal where only endpoint or wire revision differ.
+
+    `headers` are those that enter the key.
+    """
 
     wire: WireRequest
     key: str
     twin: str
     endpoint: str
     wire_revision: int
+    headers: Mapping[str, str]
 
 
 def build(request: Request, model: Model) -> Built:
@@ -35,4 +40,5 @@ def build(request: Request, model: Model) -> Built:
     )
     endpoint = endpoint_identity(model.provider)
     key = key_of_twin(twin, endpoint=endpoint, wire_revision=adapter.wire_revision)
-    return Built(wire, key, twin, endpoint, adapter.wire_revision)
+    headers = answer_headers(wire, model.provider.headers)
+    return Built(wire, key, twin, endpoint, adapter.wire_revision, headers)

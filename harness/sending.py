@@ -85,7 +85,7 @@ class Sender:
             model=model.model,
             adapter=adapter.kind,
             wire_revision=built.wire_revision,
-            request=wire_document(built.wire),
+            request=wire_document(built.wire, headers=self._safe_headers(built)),
             raw=raw,
             outcome=meaning.outcome,
             started_at_us=int(started_at * _MILLION),
@@ -99,6 +99,10 @@ class Sender:
             media_sent=media_sent,
         )
         return exchange, meaning
+
+    def _safe_headers(self, built: Built) -> Mapping[str, str]:
+        """Return the headers of a request for the store: whoever puts a key into one finds it masked there."""
+        return mask_headers(built.headers, self.keys.values())[0] if built.headers else {}
 
     def limits(self, exchange: NewExchange, model: Model) -> LearnedLimits:
         """Return the rate limits that an answer's headers tell."""

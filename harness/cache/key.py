@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from harness.canonical import canonical_json, sha256_hex
@@ -13,6 +14,9 @@ from harness.settings import Provider
 
 KEY_VERSION: Final = 1
 """Raised when the same request gets another key: every stored answer would then be asked anew."""
+
+HEADERS_FIELD: Final = "$headers"
+"""Where a stored request holds the headers that change its answer; requests of before they were kept have none."""
 
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
@@ -48,21 +52,60 @@ def request_twin(
     and may say whether the answer is streamed. `provider_headers` are those of the configuration, where
     `wire.headers` does not hold them already. Raises ValueError for a medium with an unknown recipe.
     """
-    headers = _lower_case(provider_headers or {}) | _lower_case(wire.headers)
+    return twin_of(
+        adapter=adapter,
+        model=model,
+        headers=answer_headers(wire, provider_headers or {}),
+        body=_by_reference(wire.body, recipe_versions),
+        attempt=attempt,
+        repeat=repeat,
+    )
+
+
+def twin_of(
+    *, adapter: str, model: str, headers: Mapping[str, str], body: object, attempt: int, repeat: int
+) -> str:
+    """Return the twin of a request whose body holds its media by digest, as a stored one does."""
     document = {
         "adapter": adapter,
         "model": model,
         "headers": headers,
-        "body": _by_reference(wire.body, recipe_versions),
+        "body": body,
         "attempt": attempt,
         "repeat": repeat,
     }
     return sha256_hex(canonical_json(document))
 
 
-def wire_document(wire: WireRequest, *, recipe_versions: Mapping[str, int] = RECIPE_VERSIONS) -> bytes:
-    """Return the body as it is stored with an exchange: canonical JSON, media by digest."""
-    return canonical_json(_by_reference(wire.body, recipe_versions))
+def answer_headers(wire: WireRequest, provider_headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers that enter the key, names in lower case; keys and what is transport are none of them."""
+    return _lower_case(provider_headers) | _lower_case(wire.headers)
+
+
+def wire_document(
+    wire: WireRequest,
+    *,
+    headers: Mapping[str, str] | None = None,
+    recipe_versions: Mapping[str, int] = RECIPE_VERSIONS,
+) -> bytes:
+    """Return a request as it is stored with an exchange: canonical JSON of its body, media by digest.
+
+    `headers`, those of `answer_headers`, stand beside the body's own fields as `$headers`.
+    """
+    body = _by_reference(wire.body, recipe_versions)
+    assert isinstance(body, dict)
+    return canonical_json(body if headers is None else {**body, HEADERS_FIELD: headers})
+
+
+def read_document(document: bytes) -> tuple[dict[str, Any], dict[str, str] | None]:
+    """Return body and headers of a stored request; headers None: it is older than the keeping of headers.
+
+    Raises ValueError for what is no JSON object.
+    """
+    body = json.loads(document)
+    if not isinstance(body, dict):
+        raise ValueError("a stored request is no JSON object")
+    return body, body.pop(HEADERS_FIELD, None)
 
 
 def endpoint_identity(provider: Provider) -> str:

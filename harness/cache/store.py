@@ -27,6 +27,7 @@ from harness.cache.location import display, sqlite_path, store_url
 from harness.cache.maintenance import MaintenanceStore
 from harness.cache.media_index import MediaStore
 from harness.cache.migrations import MIGRATIONS, Migration, prepare
+from harness.cache.neighbours import NeighbourStore
 from harness.cache.owner import Owner
 from harness.cache.parts import Clock, now_us
 from harness.cache.runs import RunStore
@@ -38,7 +39,7 @@ __all__ = ["LEASE_S", "RENEW_EVERY_S", "ClaimHolder", "Store"]
 logger = logging.getLogger(__name__)
 
 
-class Store(UnitStore, RunStore, BlobStore, MediaStore, DerivedStore, MaintenanceStore):
+class Store(UnitStore, RunStore, BlobStore, MediaStore, DerivedStore, MaintenanceStore, NeighbourStore):
     """Everything that was ever asked and answered.
 
     Open it with `Store.open`; it is an async context manager. Every write returns after its commit.
