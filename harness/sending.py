@@ -101,7 +101,7 @@ class Sender:
         return exchange, meaning
 
     def _safe_headers(self, built: Built) -> Mapping[str, str]:
-        """Return the headers of a request for the store: whoever puts a key into one finds it masked there."""
+        """Return the headers of a request for the store, a key in one of them masked."""
         return mask_headers(built.headers, self.keys.values())[0] if built.headers else {}
 
     def limits(self, exchange: NewExchange, model: Model) -> LearnedLimits:

@@ -16,7 +16,7 @@ KEY_VERSION: Final = 1
 """Raised when the same request gets another key: every stored answer would then be asked anew."""
 
 HEADERS_FIELD: Final = "$headers"
-"""Where a stored request holds the headers that change its answer; requests of before they were kept have none."""
+"""Where a stored request holds the headers that change its answer; older ones have no such field."""
 
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
@@ -78,7 +78,7 @@ def twin_of(
 
 
 def answer_headers(wire: WireRequest, provider_headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers that enter the key, names in lower case; keys and what is transport are none of them."""
+    """Return the headers that enter the key, names in lower case; the API key is not among them."""
     return _lower_case(provider_headers) | _lower_case(wire.headers)
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 from harness.attempts import Asked, Feedback, attempt_policy, run_attempts
-from harness.benchmarks.base import Benchmark, Case, Prompt
+from harness.benchmarks.base import Benchmark, Prompt
 from harness.cache.key import read_document
 from harness.cache.rows import LinkedUnit, UnitId
 from harness.cache.store import Store
@@ -33,9 +32,11 @@ Basis: TypeAlias = Literal["now", "snapshot"]
 
 @dataclass(frozen=True, slots=True)
 class PlannedUnit:
-    """A unit as it would be asked. `basis` "now": by today's configuration and case files; "snapshot": by what
-    the run keeps of them, because of `why_snapshot`. `recipes`: source sha256 -> recipe, where media are not
-    at hand."""
+    """A unit as it would be asked.
+
+    `basis` "now": by today's configuration and case files; "snapshot": by what the run keeps of them, because
+    of `why_snapshot`. `recipes`: source sha256 -> recipe, where media are not at hand.
+    """
 
     unit: Unit
     benchmark: Benchmark
@@ -73,9 +74,14 @@ class CannotAsk:
 
 
 async def planned_unit(
-    store: Store, stored: StoredRun, unit: UnitId, linked: LinkedUnit | None, config: Config, data: Path | None
+    store: Store,
+    stored: StoredRun,
+    unit: UnitId,
+    linked: LinkedUnit | None,
+    config: Config,
+    data: str | None,
 ) -> PlannedUnit:
-    """Return a unit as `run` would ask it now, by the options of the run's last session; else by its snapshot.
+    """Return a unit as `run` would ask it now, by its last session's options; else by the run's snapshot.
 
     Raises StoreError where the run cannot be rebuilt from its snapshot either.
     """
@@ -86,7 +92,7 @@ async def planned_unit(
             raise StoreError("the run has no session to take its options from")
         options = read_run_options(sessions[-1].info.get("options"))
         chosen = replace(options, models=(unit.model,), cases=(unit.case_id,), limit=None)
-        plan = make_plan(chosen if data is None else replace(chosen, data=str(data.resolve())), config)
+        plan = make_plan(chosen if data is None else replace(chosen, data=data), config)
         model, condition = plan.models[unit.model], plan.conditions[unit.condition]
         made = Unit(stored.run.id, unit, plan.cases.cases[0], condition, model, after)
         return PlannedUnit(made, plan.benchmark, plan.manifest.structured, "now")
@@ -98,7 +104,7 @@ async def planned_unit(
 
 
 def snapshot_unit(stored: StoredRun, unit: UnitId, after: int) -> Unit:
-    """Return a unit as the run wanted it, from its own store. Raises StoreError where settings are missing."""
+    """Return a unit as the run wanted it, from its store. Raises StoreError where settings are missing."""
     manifest = stored.manifest
     wanted = manifest.models[unit.model]
     reformatter = None if wanted.reformatter is None else _model(stored, wanted.reformatter)
@@ -190,7 +196,7 @@ def _messages(planned: PlannedUnit) -> tuple[Message, ...]:
     return tuple(Message(one.role, tuple(chosen(part) for part in one.parts)) for one in messages)
 
 
-class _Found(Exception):  # noqa: N818 - how a search ends, no error
+class _Found(Exception):
     """Carries the ask that was looked for out of the attempts."""
 
     def __init__(self, ask: NextAsk) -> None:
@@ -232,8 +238,3 @@ class _Looking:
         if stop:
             raise _Found(replace(ask, served_by=found.id))
         return Asked(reply=meaning, exchange_id=found.id)
-
-
-def case_in(stored: StoredRun, case_id: str) -> Case | None:
-    """Return a case of a run's snapshot by its id."""
-    return stored.case_by_id.get(case_id)

@@ -119,8 +119,10 @@ def _headers(stored: Identity, wanted: Identity) -> Iterator[Difference]:
     for name in sorted({*stored.headers, *wanted.headers}):
         was, now = stored.headers.get(name), wanted.headers.get(name)
         if was != now:
-            shown = [_ABSENT if one is None else "a value" for one in (was, now)]
-            yield Difference("header", name, shown[0], "another value" if None not in (was, now) else shown[1])
+            other = "a value" if was is None else "another value"
+            yield Difference(
+                "header", name, _ABSENT if was is None else "a value", _ABSENT if now is None else other
+            )
 
 
 def _bodies(stored: Identity, wanted: Identity) -> Iterator[Difference]:
@@ -134,7 +136,7 @@ def _bodies(stored: Identity, wanted: Identity) -> Iterator[Difference]:
         component = _component(path, stored.body, wanted.body)
         if component == "schema":
             if not seen_schema:
-                yield Difference("schema", path[0], *_values(was, now, path))
+                yield Difference("schema", str(path[0]), *_values(was, now, path))
             seen_schema = True
         elif isinstance(before, str) and isinstance(after, str):
             yield Difference(component, _dotted(path), *_where_texts_part(before, after))
