@@ -26,6 +26,7 @@ from harness.cache.files import (
 from harness.cache.location import display, sqlite_path, store_url
 from harness.cache.maintenance import MaintenanceStore
 from harness.cache.media_index import MediaStore
+from harness.cache.merge import MergeStore
 from harness.cache.migrations import MIGRATIONS, Migration, prepare
 from harness.cache.neighbours import NeighbourStore
 from harness.cache.owner import Owner
@@ -39,7 +40,16 @@ __all__ = ["LEASE_S", "RENEW_EVERY_S", "ClaimHolder", "Store"]
 logger = logging.getLogger(__name__)
 
 
-class Store(UnitStore, RunStore, BlobStore, MediaStore, DerivedStore, MaintenanceStore, NeighbourStore):
+class Store(
+    UnitStore,
+    RunStore,
+    BlobStore,
+    MediaStore,
+    DerivedStore,
+    MaintenanceStore,
+    NeighbourStore,
+    MergeStore,
+):
     """Everything that was ever asked and answered.
 
     Open it with `Store.open`; it is an async context manager. Every write returns after its commit.
@@ -129,6 +139,12 @@ class Store(UnitStore, RunStore, BlobStore, MediaStore, DerivedStore, Maintenanc
         if not self.read_only:
             self._writer.start()
             self._start_renewing()
+
+
+async def bring_up_to_date(path: Path) -> None:
+    """Migrate the store in a file to the version of this program. Raises StoreError."""
+    async with await Store.open(str(path), create=False):
+        pass
 
 
 async def _open_database(

@@ -55,7 +55,8 @@ def command(
     config = load_config(config_path)
     url = find_store(store, os.environ, config.store, Path.cwd())
     say(f"store: {display(url)}")
-    facts = asyncio.run(_facts(url, run, Question(**asked, data=None if data is None else str(data.resolve())), config))
+    folder = None if data is None else str(data.resolve())
+    facts = asyncio.run(_facts(url, run, Question(**asked, data=folder), config))
     if as_json:
         print_json(facts)
     else:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
-from scripted_replies import Arrival, Reply, chat_reply, json_reply, status_reply
+from scripted_replies import Arrival, Reply, chat_reply, json_reply, rate_limited, status_reply
 from scripted_server import ScriptedServer
 from sweep_kit import (
     Done,
@@ -28,7 +29,7 @@ from harness.outcomes import UnitOutcome
 
 def explain(folder: Path, *more: str | Path, case: str = "c000") -> Done:
     where = ("--config", folder / "harness.toml", "--store", folder / "store.sqlite3")
-    return harness("explain", "--case", case, *where, *more)
+    return harness("explain", "--case", case, *where, "--data", folder / "data", *more)
 
 
 def facts(folder: Path, *more: str | Path, case: str = "c000") -> Any:
@@ -37,7 +38,24 @@ def facts(folder: Path, *more: str | Path, case: str = "c000") -> Any:
     return done.json
 
 
-def swept(folder: Path, *more: str | Path, cases: int = 1, script: Any = right_answer, **settings: Any) -> Done:
+@pytest.fixture(scope="module")
+def one_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished sweep of one case, to be copied."""
+    folder = tmp_path_factory.mktemp("one")
+    assert swept(folder).code == 0
+    return folder
+
+
+@pytest.fixture
+def one(one_sweep: Path, tmp_path: Path) -> Path:
+    """A folder of its own that holds a finished sweep of one case."""
+    shutil.copytree(one_sweep, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+def swept(
+    folder: Path, *more: str | Path, cases: int = 1, script: Any = right_answer, **settings: Any
+) -> Done:
     """Run a sweep to its end on a server that is gone afterwards."""
     if not (folder / "data").exists():
         write_cases(folder / "data", cases)
@@ -49,7 +67,7 @@ def swept(folder: Path, *more: str | Path, cases: int = 1, script: Any = right_a
 def test_every_exchange_of_a_unit_is_told_in_order(tmp_path: Path) -> None:
     def script(arrival: Arrival) -> Reply:
         replies = {
-            0: status_reply(503, "we are overloaded"),
+            0: rate_limited(0.01, "slow down"),
             1: chat_reply("I think it should come out."),
         }
         return replies.get(arrival.number, right_answer(arrival))
@@ -61,12 +79,12 @@ def test_every_exchange_of_a_unit_is_told_in_order(tmp_path: Path) -> None:
         for one in found["exchanges"]
     ]
     assert told == [
-        ("answer", 1, 1, 503, "unavailable", False),
+        ("answer", 1, 1, 429, "rate_limited", False),
         ("answer", 1, 2, 200, "answered", False),
         ("answer", 2, 1, 200, "answered", True),
     ]
     first, second, third = found["exchanges"]
-    assert "overloaded" in first["message"] and first["text"] is None
+    assert "slow down" in first["message"] and first["text"] is None
     assert "JSON" in second["not_usable_because"]
     assert third["not_usable_because"] is None and json.loads(third["text"])
     assert found["state"] == "valid" and found["stage"] == "attempt-2"
@@ -95,13 +113,12 @@ def test_a_unit_that_was_never_begun_says_so(tmp_path: Path) -> None:
     assert found["next"]["asks"] is False and "stored answers" in found["next"]["told"]
 
 
-def test_an_open_unit_and_a_session_that_was_killed_are_told(tmp_path: Path) -> None:
-    swept(tmp_path)
-    with sqlite3.connect(tmp_path / "store.sqlite3") as database:
+def test_an_open_unit_and_a_session_that_was_killed_are_told(one: Path) -> None:
+    with sqlite3.connect(one / "store.sqlite3") as database:
         database.execute("UPDATE unit SET outcome = NULL")
         database.execute("UPDATE session SET ended_at_us = NULL")
     database.close()
-    found = facts(tmp_path)
+    found = facts(one)
     assert found["state"] == "open" and "not finished" in found["why"][0]
     assert found["sessions_not_ended"][0]["session"] == 1
     assert len(found["exchanges"]) == 1
@@ -167,44 +184,39 @@ def missed(folder: Path, *more: str | Path) -> list[tuple[str, str]]:
     return [(one["component"], one["path"]) for one in found["nearest"]["differences"]]
 
 
-def test_nothing_would_be_asked_while_nothing_has_changed(tmp_path: Path) -> None:
-    swept(tmp_path)
-    found = facts(tmp_path)["next"]
+def test_nothing_would_be_asked_while_nothing_has_changed(one: Path) -> None:
+    found = facts(one)["next"]
     assert (found["asks"], found["by"]) == (False, "now")
 
 
-def test_a_changed_parameter_is_named(tmp_path: Path) -> None:  # F50
-    swept(tmp_path)
-    edit_config(tmp_path, "[models.m]", "[models.m]\nparams = { temperature = 0.5 }")
-    assert missed(tmp_path) == [("parameter", "temperature")]
-    shown = explain(tmp_path).out
+def test_a_changed_parameter_is_named(one: Path) -> None:  # F50
+    edit_config(one, "[models.m]", "[models.m]\nparams = { temperature = 0.5 }")
+    assert missed(one) == [("parameter", "temperature")]
+    shown = explain(one).out
     assert "parameter temperature: stored nothing, wanted 0.5" in " ".join(shown.split())
 
 
-def test_another_endpoint_comes_with_the_way_out(tmp_path: Path) -> None:  # F50
-    swept(tmp_path)
-    edit_config(tmp_path, 'endpoint = "lab"\n', "")
-    assert missed(tmp_path) == [("endpoint", "")]
-    assert "set endpoint = 'lab' in [providers.lab]" in facts(tmp_path)["next"]["nearest"]["way_out"]
-    edit_config(tmp_path, "[providers.lab]", "[providers.lab]\nendpoint = 'lab'")
-    assert facts(tmp_path)["next"]["asks"] is False
+def test_another_endpoint_comes_with_the_way_out(one: Path) -> None:  # F50
+    edit_config(one, 'endpoint = "lab"\n', "")
+    assert missed(one) == [("endpoint", "")]
+    assert "set endpoint = 'lab' in [providers.lab]" in facts(one)["next"]["nearest"]["way_out"]
+    edit_config(one, "[providers.lab]", "[providers.lab]\nendpoint = 'lab'")
+    assert facts(one)["next"]["asks"] is False
 
 
-def test_a_changed_header_is_named_and_its_value_is_not_shown(tmp_path: Path) -> None:  # F46 F50
-    swept(tmp_path)
-    edit_config(tmp_path, "[providers.lab]", "[providers.lab]\nheaders = { x-team = 'hush-hush-4711' }")
-    assert missed(tmp_path) == [("header", "x-team")]
-    done = explain(tmp_path, "--full")
+def test_a_changed_header_is_named_and_its_value_is_not_shown(one: Path) -> None:  # F46 F50
+    edit_config(one, "[providers.lab]", "[providers.lab]\nheaders = { x-team = 'hush-hush-4711' }")
+    assert missed(one) == [("header", "x-team")]
+    done = explain(one, "--full")
     assert "x-team" in done.out and "hush" not in done.out + done.err
 
 
-def test_an_edited_case_and_an_edited_image_are_named(tmp_path: Path) -> None:  # F3 F4 F50
-    swept(tmp_path)
-    path = tmp_path / "data/cases.jsonl"
+def test_an_edited_case_and_an_edited_image_are_named(one: Path) -> None:  # F3 F4 F50
+    path = one / "data/cases.jsonl"
     path.write_text(path.read_text().replace("my tooth hurts", "my tooth aches"))
-    assert [name for name, _ in missed(tmp_path)] == ["message text"]
-    Image.new("L", (16, 8), color=77).save(tmp_path / "data/images/000.png")
-    assert [name for name, _ in missed(tmp_path)] == ["medium", "message text"]
+    assert [name for name, _ in missed(one)] == ["message text"]
+    Image.new("L", (16, 8), color=77).save(one / "data/images/000.png")
+    assert [name for name, _ in missed(one)] == ["medium", "message text"]
 
 
 def test_an_edited_prompt_is_named(tmp_path: Path) -> None:  # F3 F50
@@ -215,26 +227,23 @@ def test_an_edited_prompt_is_named(tmp_path: Path) -> None:  # F3 F50
     assert [name for name, _ in missed(tmp_path)] == ["message text"]
 
 
-def test_a_new_wire_revision_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # F50
+def test_a_new_wire_revision_is_named(one: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # F50
     from harness.providers.openai import adapter
 
-    swept(tmp_path)
     monkeypatch.setattr(adapter, "wire_revision", 2)
-    assert missed(tmp_path) == [("wire revision", "")]
-    assert "another version of the program" in facts(tmp_path)["next"]["nearest"]["way_out"]
+    assert missed(one) == [("wire revision", "")]
+    assert "another version of the program" in facts(one)["next"]["nearest"]["way_out"]
 
 
-def test_an_attempt_that_nobody_made_differs_in_attempt_only(tmp_path: Path) -> None:  # F11 F50
-    swept(tmp_path)
-    assert missed(tmp_path, "--attempt", "2") == [("attempt", "")]
-    assert facts(tmp_path, "--attempt", "1")["next"]["served_by"] == 1
+def test_an_attempt_that_nobody_made_differs_in_attempt_only(one: Path) -> None:  # F11 F50
+    assert missed(one, "--attempt", "2") == [("attempt", "")]
+    assert facts(one, "--attempt", "1")["next"]["served_by"] == 1
 
 
-def test_a_repeat_differs_in_repeat_only(tmp_path: Path) -> None:  # F10 F50
-    swept(tmp_path)
-    swept_again = swept(tmp_path, "--repeats", "2", script=lambda arrival: status_reply(401, "no"))
+def test_a_repeat_differs_in_repeat_only(one: Path) -> None:  # F10 F50
+    swept_again = swept(one, "--repeats", "2", script=lambda arrival: status_reply(401, "no"))
     assert swept_again.code == 3
-    assert missed(tmp_path, "--repeat", "2") == [("repeat", "")]
+    assert missed(one, "--repeat", "2") == [("repeat", "")]
 
 
 def test_a_failed_unit_is_asked_anew_and_compared_with_its_like(tmp_path: Path) -> None:  # F50
@@ -254,26 +263,24 @@ def test_a_store_without_answers_has_no_neighbour(tmp_path: Path) -> None:
     assert "nothing in this store comes near it" in explain(tmp_path).out
 
 
-def test_rows_of_before_headers_were_kept_are_told_as_such(tmp_path: Path) -> None:
+def test_rows_of_before_headers_were_kept_are_told_as_such(one: Path) -> None:
     import zlib
 
-    swept(tmp_path)
-    with sqlite3.connect(tmp_path / "store.sqlite3") as database:
+    with sqlite3.connect(one / "store.sqlite3") as database:
         (packed,) = database.execute("SELECT request FROM exchange").fetchone()
         body = json.loads(zlib.decompress(packed))
         assert body.pop("$headers") == {}
         document = json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
         database.execute("UPDATE exchange SET request = ?", (zlib.compress(document),))
     database.close()
-    assert facts(tmp_path)["next"]["asks"] is False
-    edit_config(tmp_path, "[providers.lab]", "[providers.lab]\nheaders = { x-team = 'one' }")
-    assert missed(tmp_path) == [("headers unknown", "")]
+    assert facts(one)["next"]["asks"] is False
+    edit_config(one, "[providers.lab]", "[providers.lab]\nheaders = { x-team = 'one' }")
+    assert missed(one) == [("headers unknown", "")]
 
 
-def test_a_mark_of_again_hides_what_was_answered_before(tmp_path: Path) -> None:
-    swept(tmp_path)
-    swept(tmp_path, "--again", "valid", script=lambda arrival: status_reply(401, "no"))
-    found = facts(tmp_path)
+def test_a_mark_of_again_hides_what_was_answered_before(one: Path) -> None:
+    swept(one, "--again", "valid", script=lambda arrival: status_reply(401, "no"))
+    found = facts(one)
     assert found["exchanges"][0]["earlier_round"] is True
     assert (found["next"]["asks"], found["next"]["not_counted"]) == (True, 1)
 
@@ -281,11 +288,10 @@ def test_a_mark_of_again_hides_what_was_answered_before(tmp_path: Path) -> None:
 # Without configuration and case files: by the run's own snapshot.
 
 
-def test_a_run_explains_itself_without_configuration_and_case_files(tmp_path: Path) -> None:  # F49
-    swept(tmp_path)
-    (tmp_path / "harness.toml").unlink()
-    (tmp_path / "data").rename(tmp_path / "gone")
-    done = harness("explain", "--case", "c000", "--store", tmp_path / "store.sqlite3", "--json")
+def test_a_run_explains_itself_without_configuration_and_case_files(one: Path) -> None:  # F49
+    (one / "harness.toml").unlink()
+    (one / "data").rename(one / "gone")
+    done = harness("explain", "--case", "c000", "--store", one / "store.sqlite3", "--json")
     found = done.json
     assert (found["state"], found["next"]["by"], found["next"]["asks"]) == ("valid", "snapshot", False)
     assert "m" in found["next"]["why_snapshot"]
@@ -313,11 +319,10 @@ def test_an_image_that_was_converted_is_known_by_its_stored_recipe(tmp_path: Pat
         (("--attempt", "4"), "attempts 1 to 3, not 4"),
     ],
 )
-def test_what_the_run_does_not_have_is_refused(tmp_path: Path, more: tuple[str, str], words: str) -> None:
-    swept(tmp_path)
-    done = explain(tmp_path, *more)
+def test_what_the_run_does_not_have_is_refused(one: Path, more: tuple[str, str], words: str) -> None:
+    done = explain(one, *more)
     assert (done.code, words in done.err) == (2, True), done.err
-    assert "did you mean 'c000'" in explain(tmp_path, case="c00").err
+    assert "did you mean 'c000'" in explain(one, case="c00").err
 
 
 def test_with_several_models_one_must_be_chosen(tmp_path: Path) -> None:
@@ -329,12 +334,11 @@ def test_with_several_models_one_must_be_chosen(tmp_path: Path) -> None:
     assert facts(tmp_path, "--model", "b")["model"] == "b"
 
 
-def test_a_store_for_reading_only_is_enough(tmp_path: Path) -> None:
-    swept(tmp_path)
-    store = tmp_path / "store.sqlite3"
+def test_a_store_for_reading_only_is_enough(one: Path) -> None:
+    store = one / "store.sqlite3"
     before = store.read_bytes()
     store.chmod(0o400)
-    assert facts(tmp_path)["state"] == "valid"
+    assert facts(one)["state"] == "valid"
     assert store.read_bytes() == before
 
 
