@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from store_examples import a_key, a_session, an_exchange
+from store_examples import a_key, a_session, an_exchange, dump
 
 from harness.cache.merge_report import MergeReport
 from harness.cache.rows import Link, UnitId, UnitState
@@ -20,23 +20,18 @@ from harness.errors import NotAStoreError, StoreError, StoreVersionError
 from harness.media import Media
 from harness.outcomes import ExchangeOutcome, UnitOutcome
 
-TABLES = (
-    "run", "session", "exchange", "served", "unit", "unit_exchange", "record", "unit_score", "blob", "media",
-    "media_place", "grade",
-)  # fmt: skip
-
-
-def dump(path: Path) -> dict[str, list[Any]]:
-    """Return every row of every table, claims apart."""
-    with sqlite3.connect(path) as database:
-        found = {name: sorted(database.execute(f"SELECT * FROM {name}"), key=repr) for name in TABLES}
-    database.close()
-    return found
-
 
 @pytest.fixture
 def other_path(tmp_path: Path, empty_store: Path) -> Path:
     return Path(shutil.copy(empty_store, tmp_path / "other.sqlite3"))
+
+
+def content(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def make_read_only(path: Path) -> None:
+    path.chmod(0o400)
 
 
 @asynccontextmanager
@@ -84,11 +79,11 @@ async def test_what_only_they_have_is_taken_over(store: Store, other_path: Path)
         await ask(other, theirs, its, TWO, name="y", at=6)
         await other.put_blobs([b"prompt"])
         await other.remember_media(Media("c" * 64, "image/png", 3, 1, 1, Path("/x/y.png")), 7)
-    before = other_path.read_bytes()
+    before = content(other_path)
     report = await merged(store, other_path)
     assert (report.runs_new, report.sessions_new, report.exchanges_new, report.units_new) == (1, 1, 2, 2)
     assert (report.served_new, report.blobs_new, report.media_new) == (2, 1, 1)
-    assert other_path.read_bytes() == before
+    assert content(other_path) == before
     found = await store.find_run("theirs")
     units = [unit async for unit in store.linked_units(found.id)]
     assert [unit.links[0][1].data.started_at_us for unit in units] == [5, 6]
@@ -151,7 +146,7 @@ async def test_an_exchange_that_is_here_already_is_not_taken_twice(store: Store,
 
 async def test_equal_exchanges_within_one_store_are_both_taken(store: Store, other_path: Path) -> None:
     async with opened(other_path) as other:
-        run, session = await a_session(other, "theirs")
+        _, session = await a_session(other, "theirs")
         for _ in range(3):
             await other.append(an_exchange(), session=session, serve=True)
     assert (await merged(store, other_path)).exchanges_new == 3
@@ -160,10 +155,10 @@ async def test_equal_exchanges_within_one_store_are_both_taken(store: Store, oth
 
 
 async def test_one_that_differs_only_in_its_answer_is_another(store: Store, other_path: Path) -> None:
-    run, session = await a_session(store, "same")
+    _, session = await a_session(store, "same")
     await store.append(an_exchange(), session=session, serve=True)
     async with opened(other_path) as other:
-        theirs, its = await a_session(other, "same")
+        _, its = await a_session(other, "same")
         raw = an_exchange("else").raw
         await other.append(an_exchange(raw=raw), session=its, serve=True)
     assert (await merged(store, other_path)).exchanges_new == 1
@@ -313,7 +308,7 @@ async def test_what_was_derived_from_a_run_is_dropped_where_it_changes(
 ) -> None:
     from harness.cache.derived import RecordRow
 
-    run, session = await a_session(store, "same")
+    run, _ = await a_session(store, "same")
     quiet = (await store.save_run("quiet", "d" * 64, "triage", {})).id
     for id in (run, quiet):
         await store.replace_records(id, [RecordRow(ONE, UnitOutcome.VALID, None, None, "", "p")])
@@ -325,7 +320,9 @@ async def test_what_was_derived_from_a_run_is_dropped_where_it_changes(
     assert len([row async for row in store.records(quiet)]) == 1
 
 
-async def test_grades_and_kept_bytes_come_along_once(store: Store, store_path: Path, other_path: Path) -> None:
+async def test_grades_and_kept_bytes_come_along_once(
+    store: Store, store_path: Path, other_path: Path
+) -> None:
     async with opened(other_path) as other:
         await a_session(other, "theirs")
     media = ("e" * 64, "image/png", 3, 1, 1)
@@ -384,7 +381,7 @@ async def test_an_older_store_is_read_from_a_migrated_copy(
         database.execute("UPDATE meta SET value = '0'")
         database.execute("PRAGMA user_version = 0")
     database.close()
-    before = other_path.read_bytes()
+    before = content(other_path)
     migrated: list[Path] = []
 
     async def migrate(path: Path) -> None:
@@ -396,7 +393,7 @@ async def test_an_older_store_is_read_from_a_migrated_copy(
 
     report = await store.merge(other_path, migrate)
     assert report.units_new == 1
-    assert other_path.read_bytes() == before
+    assert content(other_path) == before
     assert migrated and not migrated[0].exists()
 
 
@@ -414,7 +411,7 @@ async def test_a_store_that_cannot_be_written_is_merged_all_the_same(store: Stor
     async with opened(other_path) as other:
         run, session = await a_session(other, "theirs")
         await ask(other, run, session, ONE)
-    other_path.chmod(0o400)
+    make_read_only(other_path)
     assert (await merged(store, other_path)).units_new == 1
 
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "cache"))
-
-from test_request_key import DIFFERENT, EVERY_KIND, OTHER, REQUEST, SAME, Kind, model, provider
+from request_examples import DIFFERENT, EVERY_KIND, OTHER, REQUEST, SAME, Kind, model, provider
 
 from harness.cache.key import read_document, twin_of, wire_document
 from harness.cache.neighbours import StoredRequest
