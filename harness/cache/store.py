@@ -11,6 +11,7 @@ from typing import Self
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from harness.cache.backup import BackupStore
 from harness.cache.blobs import BlobStore
 from harness.cache.claims import LEASE_S, RENEW_EVERY_S, ClaimHolder
 from harness.cache.database import Database, Sleep
@@ -33,6 +34,7 @@ from harness.cache.owner import Owner
 from harness.cache.parts import Clock, now_us
 from harness.cache.runs import RunStore
 from harness.cache.units import UnitStore
+from harness.cache.verification import VerifyStore
 from harness.errors import StoreError
 
 __all__ = ["LEASE_S", "RENEW_EVERY_S", "ClaimHolder", "Store"]
@@ -49,6 +51,8 @@ class Store(
     MaintenanceStore,
     NeighbourStore,
     MergeStore,
+    BackupStore,
+    VerifyStore,
 ):
     """Everything that was ever asked and answered.
 

@@ -13,6 +13,7 @@ from harness.cache.location import display
 from harness.cache.store import Store
 from harness.canonical import JSON
 from harness.cli.options import config_option, json_option, print_json, say, store_option
+from harness.cli.store_backup import backup
 from harness.cli.store_merge import merge
 from harness.cli.store_place import store_place
 from harness.cli.tables import Column, render_table
@@ -32,6 +33,7 @@ def path(store: str | None, config_path: Path | None) -> None:
 
 
 command.add_command(merge)
+command.add_command(backup)
 
 
 @command.command("stats", epilog="Example: harness store stats --json")
@@ -54,7 +56,10 @@ def stats(as_json: bool, store: str | None, config_path: Path | None) -> None:
 @store_option
 @config_option
 def verify(as_json: bool, store: str | None, config_path: Path | None) -> int:
-    """Check the store's soundness: digests, links, the database itself; exit 1 when anything is wrong."""
+    """Check the store: the database itself, digests, links, keys; exit 1 when anything is wrong.
+
+    Reads everything and changes nothing; a run may be at work meanwhile.
+    """
     url = store_place(store, config_path)
     say(f"store: {display(url)}")
     problems = asyncio.run(_verify(url))
@@ -62,6 +67,11 @@ def verify(as_json: bool, store: str | None, config_path: Path | None) -> int:
         print_json({"problems": problems})
     else:
         click.echo("\n".join(problems) or "sound: nothing is wrong")
+    if problems:
+        say(
+            "what to do: keep a copy of the file as it is; go back to a backup, and take over what is new "
+            "since with `harness store merge`; `harness explain` shows what stands behind a unit"
+        )
     return 1 if problems else 0
 
 
