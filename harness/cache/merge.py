@@ -12,12 +12,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from harness.cache.database import Transaction
 from harness.cache.dialects import SqliteDialect
+from harness.cache.merge_exchanges import IdMap, add_exchanges
 from harness.cache.merge_report import MergeReport
 from harness.cache.merge_steps import (
-    IdMap,
     Target,
     add_blobs,
-    add_exchanges,
     add_grades,
     add_media,
     add_places,

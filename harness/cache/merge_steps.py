@@ -7,7 +7,6 @@ finished by merging again.
 from __future__ import annotations
 
 import zlib
-from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -20,12 +19,10 @@ from harness.cache.exchange_rows import packed_json, unpacked_json
 from harness.cache.merge_report import MergeReport
 from harness.cache.tables import (
     BLOB,
-    EXCHANGE,
     GRADE,
     MEDIA,
     MEDIA_PLACE,
     RUN,
-    SERVED,
     SESSION,
     AnyRow,
 )
@@ -58,42 +55,9 @@ class Target:
         return int((await self.connection.execute(statement)).scalar_one()) + 1
 
 
-class IdMap:
-    """Ids of their exchanges -> ours, 8 bytes each; 0: not taken over.
-
-    `theirs` and `ours`: the last ids when the merge began. Only exchanges of ours up to it can be theirs too.
-    """
-
-    def __init__(self, *, theirs: int, ours: int) -> None:
-        self._ours = array("q", bytes(8 * (theirs + 1)))
-        self._matched = bytearray(ours + 1)
-        self.next_dry = 0
-
-    def __getitem__(self, id: int) -> int:
-        return self._ours[id] if 0 <= id < len(self._ours) else 0
-
-    def __setitem__(self, id: int, ours: int) -> None:
-        self._ours[id] = ours
-
-    def take(self, ours: int) -> bool:
-        """Note that one of ours stands for one of theirs; False if it already stands for another."""
-        if ours >= len(self._matched) or self._matched[ours]:
-            return False
-        self._matched[ours] = True
-        return True
-
-    def up_to(self) -> Sequence[int]:
-        """Return, by their id, the highest of our ids that any of theirs up to it has."""
-        highest, found = 0, array("q", self._ours)
-        for place, ours in enumerate(self._ours):
-            highest = max(highest, ours)
-            found[place] = highest
-        return found
-
-
 async def add_blobs(target: Target, rows: Sequence[AnyRow], report: MergeReport) -> None:
     """Take over blobs that ours lacks. Raises StoreError for a damaged one."""
-    known = await _known(target, BLOB, [row.sha256 for row in rows])
+    known = await known_keys(target, BLOB, [row.sha256 for row in rows])
     new = [row for row in rows if row.sha256 not in known]
     for row in new:
         if not _is_whole(row):
@@ -127,11 +91,12 @@ async def add_media(target: Target, rows: Sequence[AnyRow], report: MergeReport)
 
 async def add_places(target: Target, rows: Sequence[AnyRow]) -> None:
     """Take over where media were found, for places that ours knows nothing of."""
-    known = await _known(target, MEDIA_PLACE, [row.path for row in rows])
+    known = await known_keys(target, MEDIA_PLACE, [row.path for row in rows])
     await target.add(MEDIA_PLACE, [dict(row._mapping) for row in rows if row.path not in known])
 
 
-async def _known(target: Target, table: Table, keys: Sequence[str]) -> set[str]:
+async def known_keys(target: Target, table: Table, keys: Sequence[str]) -> set[str]:
+    """Return those primary keys that ours has."""
     (column,) = table.primary_key.columns
     return set((await target.connection.execute(select(column).where(column.in_(keys)))).scalars())
 
@@ -213,66 +178,6 @@ async def translate_again(
         if info.get(AGAIN) is None:
             changed = packed_json({**info, AGAIN: up_to[min(theirs, len(up_to) - 1)]})
             await target.connection.execute(update(SESSION).where(here).values(info=changed))
-
-
-async def add_exchanges(
-    target: Target,
-    rows: Sequence[AnyRow],
-    served: Mapping[str, int],
-    sessions: Mapping[int, int],
-    ids: IdMap,
-    report: MergeReport,
-) -> None:
-    """Take over exchanges in their order, and what they serve where ours serves nothing; fills `ids`.
-
-    An exchange is there already where ours has one of the same session, key, start and duration with the
-    same answer. `served`: key -> their exchange, for the keys of these rows.
-    """
-    await _match(target, rows, sessions, ids)
-    first = max(await target.next_id(EXCHANGE), ids.next_dry)
-    new: list[Values] = []
-    for row in rows:
-        if not ids[row.id]:
-            ids[row.id] = first + len(new)
-            new.append({**row._mapping, "id": ids[row.id], "session_id": sessions[row.session_id]})
-    ids.next_dry = first + len(new) if target.dry else 0
-    await target.add(EXCHANGE, new)
-    report.exchanges_new += len(new)
-    report.exchanges_known += len(rows) - len(new)
-    here = {row.id for row in rows}
-    wanted = {key: ids[id] for key, id in served.items() if id in here}
-    known = await _known(target, SERVED, list(wanted))
-    missing = [{"key": key, "exchange_id": id} for key, id in wanted.items() if key not in known]
-    await target.add(SERVED, missing, update=())
-    report.served_new += len(missing)
-
-
-async def _match(
-    target: Target, rows: Sequence[AnyRow], sessions: Mapping[int, int], ids: IdMap
-) -> None:
-    """Find those of ours that are the same exchanges."""
-    statement = (
-        select(EXCHANGE)
-        .where(EXCHANGE.c.key.in_(sorted({row.key for row in rows})))
-        .where(EXCHANGE.c.started_at_us.in_(sorted({row.started_at_us for row in rows})))
-        .order_by(EXCHANGE.c.id)
-    )
-    ours: dict[object, list[int]] = {}
-    for row in await target.connection.execute(statement):
-        ours.setdefault(_content(row, row.session_id), []).append(row.id)
-    for row in rows:
-        for candidate in ours.get(_content(row, sessions[row.session_id]), ()):
-            if ids.take(candidate):
-                ids[row.id] = candidate
-                break
-
-
-def _content(row: AnyRow, session: int) -> object:
-    try:
-        body = sha256_hex(unpack(row.body))
-    except zlib.error:
-        body = sha256_hex(row.body)  # damaged, and taken over as it is
-    return session, row.key, row.started_at_us, row.total_s, row.status, row.outcome, row.attempt, body
 
 
 async def add_grades(

@@ -9,8 +9,9 @@ from typing import Final, Literal, TypeAlias
 from sqlalchemy import delete, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from harness.cache.merge_exchanges import IdMap
 from harness.cache.merge_report import MergeReport
-from harness.cache.merge_steps import IdMap, Target, Values
+from harness.cache.merge_steps import Target, Values
 from harness.cache.rows import Link, UnitId, UnitState
 from harness.cache.tables import RECORD, UNIT, UNIT_EXCHANGE, UNIT_KEY, UNIT_SCORE
 from harness.cache.unit_rows import STATE_COLUMNS, link_rows, read_state, state_row

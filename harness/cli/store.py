@@ -16,6 +16,7 @@ from harness.cli.options import config_option, json_option, print_json, say, sto
 from harness.cli.store_backup import backup
 from harness.cli.store_merge import merge
 from harness.cli.store_place import store_place
+from harness.cli.store_vacuum import vacuum
 from harness.cli.tables import Column, render_table
 
 
@@ -34,6 +35,7 @@ def path(store: str | None, config_path: Path | None) -> None:
 
 command.add_command(merge)
 command.add_command(backup)
+command.add_command(vacuum)
 
 
 @command.command("stats", epilog="Example: harness store stats --json")
