@@ -73,6 +73,7 @@ class Sender:
         else:
             raw, masked = self._mask(sent.raw)
         meaning = read(raw, model.provider) if sent.fault is None else self._masked_fault(sent.fault)
+        headers, in_request = mask_headers(built.headers, self.keys.values())
         exchange = NewExchange(
             key=built.key,
             twin=built.twin,
@@ -85,7 +86,7 @@ class Sender:
             model=model.model,
             adapter=adapter.kind,
             wire_revision=built.wire_revision,
-            request=wire_document(built.wire, headers=self._safe_headers(built)),
+            request=wire_document(built.wire, headers=headers),
             raw=raw,
             outcome=meaning.outcome,
             started_at_us=int(started_at * _MILLION),
@@ -95,14 +96,10 @@ class Sender:
             usage=meaning.usage,
             maybe_billed=isinstance(meaning, Fault) and meaning.maybe_billed,
             error=meaning.message if isinstance(meaning, Fault) else None,
-            masked=masked,
+            masked=masked or in_request,
             media_sent=media_sent,
         )
         return exchange, meaning
-
-    def _safe_headers(self, built: Built) -> Mapping[str, str]:
-        """Return the headers of a request for the store, a key in one of them masked."""
-        return mask_headers(built.headers, self.keys.values())[0] if built.headers else {}
 
     def limits(self, exchange: NewExchange, model: Model) -> LearnedLimits:
         """Return the rate limits that an answer's headers tell."""

@@ -29,7 +29,6 @@ from harness.cache.tables import (
 )
 from harness.canonical import digest, sha256_hex, unpack
 from harness.outcomes import USABLE, ExchangeOutcome, UnitOutcome
-from harness.providers.encoding import MASK
 
 ROWS: Final = 100
 """Rows with bodies or bytes that are held in memory at once."""
@@ -227,7 +226,7 @@ def _has_its_key(row: AnyRow) -> bool:
         body, kept = read_document(unpack(row.request))
     except ValueError:
         return False
-    if kept is None or any(MASK in value for value in kept.values()):
+    if kept is None or (kept and row.masked):
         return True
     twin = twin_of(
         adapter=row.adapter,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -264,7 +265,6 @@ def test_a_store_without_answers_has_no_neighbour(tmp_path: Path) -> None:
 
 
 def test_rows_of_before_headers_were_kept_are_told_as_such(one: Path) -> None:
-    import zlib
 
     with sqlite3.connect(one / "store.sqlite3") as database:
         (packed,) = database.execute("SELECT request FROM exchange").fetchone()
@@ -363,3 +363,24 @@ def test_an_answer_from_another_run_is_said_to_be_from_there(tmp_path: Path) -> 
     swept(tmp_path, "--name", "second", "--limit", "1", script=lambda arrival: json_reply({}))
     (only,) = facts(tmp_path, "second")["exchanges"]
     assert (only["cached"], only["paid_by_run"]) == (True, "first")
+
+
+def test_a_key_that_someone_put_into_a_header_is_masked_in_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # F46
+    secret = "a-long-secret-key-4711"
+    monkeypatch.setenv("LAB_KEY", secret)
+    write_cases(tmp_path / "data", 1)
+    with ScriptedServer(right_answer) as server:
+        write_config(tmp_path, server.url)
+        settings = f"headers = {{ x-a = '{secret}' }}\napi_key_env = 'LAB_KEY'"
+        edit_config(tmp_path, "[providers.lab]", f"[providers.lab]\n{settings}")
+        assert harness(*run_args(tmp_path)).code == 0
+        assert server.arrivals[0].headers["x-a"] == secret
+    with sqlite3.connect(tmp_path / "store.sqlite3") as database:
+        ((packed, masked),) = database.execute("SELECT request, masked FROM exchange").fetchall()
+    database.close()
+    assert json.loads(zlib.decompress(packed))["$headers"] == {"x-a": "[masked key]"} and masked
+    assert harness("store", "verify", "--store", tmp_path / "store.sqlite3").code == 0
+    done = explain(tmp_path, "--full", "--json")
+    assert secret not in done.out + done.err
