@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -10,7 +11,7 @@ from sqlalchemy import Select, func, select
 
 from harness.cache.parts import StorePart, chunks
 from harness.cache.rows import Run
-from harness.cache.tables import EXCHANGE, RUN, SESSION, UNIT_EXCHANGE
+from harness.cache.tables import EXCHANGE, RUN, SESSION, UNIT_EXCHANGE, AnyRow
 from harness.canonical import unpack
 from harness.messages import Purpose
 from harness.outcomes import ExchangeOutcome
@@ -98,25 +99,31 @@ class NeighbourStore(StorePart):
     async def _requests(self, statement: Select[*tuple[Any, ...]]) -> list[StoredRequest]:
         async with self._database.reading() as connection:
             rows = (await connection.execute(statement)).all()
-        return [
-            StoredRequest(
-                id=row.id,
-                key=row.key,
-                session=row.session_id,
-                purpose=cast(Purpose, row.purpose),
-                attempt=row.attempt,
-                repeat=row.repeat,
-                provider=row.provider,
-                endpoint=row.endpoint,
-                model=row.model,
-                adapter=row.adapter,
-                wire_revision=row.wire_revision,
-                request=unpack(row.request),
-                outcome=ExchangeOutcome(row.outcome),
-                started_at_us=row.started_at_us,
-            )
-            for row in rows
-        ]
+        return [request for request in map(_request, rows) if request is not None]
+
+
+def _request(row: AnyRow) -> StoredRequest | None:
+    """Return a row as a request; None where it is damaged, which `verify` says."""
+    try:
+        request = unpack(row.request)
+    except zlib.error:
+        return None
+    return StoredRequest(
+        id=row.id,
+        key=row.key,
+        session=row.session_id,
+        purpose=cast(Purpose, row.purpose),
+        attempt=row.attempt,
+        repeat=row.repeat,
+        provider=row.provider,
+        endpoint=row.endpoint,
+        model=row.model,
+        adapter=row.adapter,
+        wire_revision=row.wire_revision,
+        request=request,
+        outcome=ExchangeOutcome(row.outcome),
+        started_at_us=row.started_at_us,
+    )
 
 
 _NEWEST: Final = (

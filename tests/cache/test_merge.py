@@ -154,6 +154,37 @@ async def test_equal_exchanges_within_one_store_are_both_taken(store: Store, oth
     assert await store.last_exchange_id() == 3
 
 
+async def test_equal_exchanges_stay_with_their_own_units(store: Store, other_path: Path) -> None:
+    async with opened(other_path) as other:
+        run, session = await a_session(other, "theirs")
+        for unit in (ONE, TWO):
+            await ask(other, run, session, unit, name="same")
+    await merged(store, other_path)
+    links = [unit.links[0][0].exchange_id async for unit in store.linked_units(1)]
+    assert links == [1, 2]
+    report = await merged(store, other_path)
+    assert (report.is_nothing, report.units_known, report.units_twice) == (True, 2, 0)
+
+
+async def test_what_is_added_to_the_other_store_meanwhile_waits_for_the_next_merge(
+    store: Store, other_path: Path
+) -> None:
+    async with opened(other_path) as other:
+        run, session = await a_session(other, "theirs")
+        await ask(other, run, session, ONE)
+        await ask(other, run, session, TWO, UnitOutcome.PROVIDER_ERROR)
+
+        def meanwhile(done: int, total: int) -> None:
+            with sqlite3.connect(other_path) as database:
+                database.execute("UPDATE unit SET outcome = 'rejected' WHERE case_id = '1'")
+                database.execute("DELETE FROM unit_exchange WHERE case_id = '2'")
+            database.close()
+
+        await merged(store, other_path, progress=meanwhile)
+    outcomes = [(unit.state.outcome, len(unit.links)) async for unit in store.linked_units(1)]
+    assert outcomes == [(UnitOutcome.VALID, 1), (UnitOutcome.PROVIDER_ERROR, 1)]
+
+
 async def test_one_that_differs_only_in_its_answer_is_another(store: Store, other_path: Path) -> None:
     _, session = await a_session(store, "same")
     await store.append(an_exchange(), session=session, serve=True)

@@ -41,8 +41,9 @@ def filled(store_path: Path) -> Path:
 
     async def fill() -> None:
         async with await Store.open(str(store_path)) as store:
-            snapshot = json.dumps({"media": [sha256_hex(IMAGE)]}).encode()
-            await store.put_blobs([b"prompt", snapshot, IMAGE, LOST, os.urandom(300_000)])
+            part = json.dumps({"media": [sha256_hex(IMAGE)]}).encode()
+            snapshot = json.dumps({"parts": [sha256_hex(part)]}).encode()
+            await store.put_blobs([b"prompt", snapshot, part, IMAGE, LOST, os.urandom(300_000)])
             manifest = {"cases": {"id": "cases", "sha256": sha256_hex(snapshot)},
                         "prompt": {"id": "p", "sha256": sha256_hex(b"prompt")}}  # fmt: skip
             run = await store.save_run("night", "a" * 64, "triage", manifest)
@@ -68,7 +69,7 @@ def test_what_nothing_refers_to_goes_and_all_else_stays(filled: Path) -> None:
     assert done["bytes_after"] == filled.stat().st_size
     after = dump(filled)
     assert sha256_hex(IMAGE) in blobs(filled) and sha256_hex(LOST) not in blobs(filled)
-    assert len(after["blob"]) == 3
+    assert len(after["blob"]) == 4
     for table in before:
         assert table == "blob" or before[table] == after[table], table
     assert harness("store", "verify", "--store", filled).code == 0
@@ -184,7 +185,7 @@ def test_a_vacuum_that_is_killed_loses_nothing(filled: Path, tmp_path: Path) -> 
     done = subprocess.run([sys.executable, "-c", code, str(filled)], capture_output=True, text=True)
     assert done.returncode == -signal.SIGKILL, done.stderr
     after = dump(filled)
-    assert before["exchange"] == after["exchange"] and len(after["blob"]) == 3
+    assert before["exchange"] == after["exchange"] and len(after["blob"]) == 4
     assert vacuum(filled)["blobs"] == 0
     assert journal_mode(filled) == "wal"
 

@@ -166,6 +166,15 @@ def test_a_long_text_is_shown_only_where_it_differs() -> None:
     assert len(only.stored) + len(only.wanted) < 250
 
 
+def test_true_is_not_one_and_null_is_not_absent() -> None:  # F1
+    one, true, null = (
+        replace(REQUEST, params={"temperature": value}) for value in (1, True, None)
+    )
+    absent = replace(REQUEST, params={})
+    for was, now in ((one, true), (null, absent), (absent, null)):
+        assert names(stored(was, model("openai")), wanted(now, model("openai"))) == {"parameter temperature"}
+
+
 def test_text_and_image_in_another_order_is_a_difference_too() -> None:
     request, of = asked("openai")
     system, user = request.messages
