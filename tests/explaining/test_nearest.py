@@ -110,7 +110,7 @@ async def test_the_same_picture_is_found_for_a_case_that_was_renamed(store: Stor
 
 async def test_what_failed_and_what_was_asked_for_another_purpose_is_no_neighbour(store: Store) -> None:
     await keep(store, with_params(temperature=1), outcome=ExchangeOutcome.TIMEOUT, error="late")
-    await keep(store, replace(with_params(temperature=1), purpose="reformat"))
+    await keep(store, replace(with_params(temperature=1), purpose="reformat"), case="1")
     assert await find(store) is None
 
 
