@@ -22,10 +22,12 @@ from harness.cli.tables import Column, render_table
 
 @click.group("store", epilog="Example: harness store verify")
 def command() -> None:
-    """Find, measure and verify the store that holds every raw exchange."""
+    """Find, verify, join and back up the store that holds every raw exchange."""
 
 
-@command.command("path", epilog="Example: harness store path")
+@command.command(
+    "path", short_help="Print which store is used from here.", epilog="Example: harness store path"
+)
 @store_option
 @config_option
 def path(store: str | None, config_path: Path | None) -> None:
@@ -53,7 +55,9 @@ def stats(as_json: bool, store: str | None, config_path: Path | None) -> None:
     click.echo(render_table((Column("what"), Column("how much", right=True)), list(_rows(facts))))
 
 
-@command.command("verify", epilog="Example: harness store verify")
+@command.command(
+    "verify", short_help="Check that everything is sound.", epilog="Example: harness store verify"
+)
 @json_option
 @store_option
 @config_option

@@ -14,7 +14,11 @@ from harness.cli.options import config_option, json_option, print_json, say, sto
 from harness.cli.store_place import file_store, store_place
 
 
-@click.command("backup", epilog="Example: harness store backup backups/monday.sqlite3")
+@click.command(
+    "backup",
+    short_help="Copy the store, while runs may go on.",
+    epilog="Example: harness store backup backups/monday.sqlite3",
+)
 @click.argument("target", type=click.Path(path_type=Path))
 @json_option
 @store_option

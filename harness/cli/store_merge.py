@@ -21,7 +21,11 @@ PROGRESS_EVERY = 20_000
 """Exchanges between two lines of progress."""
 
 
-@click.command("merge", epilog="Example: harness store merge other/store.sqlite3 --dry-run")
+@click.command(
+    "merge",
+    short_help="Join another store into this one.",
+    epilog="Example: harness store merge other/store.sqlite3 --dry-run",
+)
 @click.argument("other", type=click.Path(path_type=Path))
 @click.option("--dry-run", is_flag=True, help="Show what would be taken over; write nothing.")
 @json_option
@@ -64,7 +68,7 @@ _LABELS: Mapping[str, str] = {
     "units_updated": "units brought further",
     "units_known": "units that stand as they are",
     "units_twice": "units answered in both, ours stands",
-    "conflicts": "  of these, ended differently",
+    "conflicts": "of those, ended differently",
     "units_reopened": "units to be asked again",
     "blobs_new": "prompts, schemas and case snapshots",
     "media_new": "media",
@@ -74,7 +78,8 @@ _LABELS: Mapping[str, str] = {
 
 def _rows(facts: Mapping[str, JSON]) -> Iterator[tuple[str, Any]]:
     for name, label in _LABELS.items():
-        yield label, facts[name]
+        if facts[name]:
+            yield label, facts[name]
 
 
 def _explain(report: MergeReport) -> None:

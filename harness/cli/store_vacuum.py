@@ -17,7 +17,11 @@ from harness.cli.tables import Column, render_table
 from harness.errors import StoreError
 
 
-@click.command("vacuum", epilog="Example: harness store vacuum --derived")
+@click.command(
+    "vacuum",
+    short_help="Throw out what nothing refers to.",
+    epilog="Example: harness store vacuum --derived",
+)
 @click.option("--derived", is_flag=True, help="Drop records and scores too; `harness score` makes them anew.")
 @json_option
 @store_option
