@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.cache.key import endpoint_identity, key_of_twin, request_twin, wire_document
+from harness.cache.key import (
+    answer_headers,
+    endpoint_identity,
+    key_of_twin,
+    request_twin,
+    wire_document,
+)
 from harness.messages import Request, WireRequest
 from harness.providers.base import get_adapter
 from harness.settings import Model
@@ -14,7 +21,7 @@ from harness.settings import Model
 class Built:
     """A provider-ready request; `twin` is equal where only endpoint or wire revision differ.
 
-    `document` is the body as it is stored with an exchange: canonical JSON, media by digest.
+    `document` is the body as canonical JSON, media by digest; `headers` are those that enter the key.
     """
 
     wire: WireRequest
@@ -23,6 +30,7 @@ class Built:
     endpoint: str
     wire_revision: int
     document: bytes
+    headers: Mapping[str, str]
 
 
 def build(request: Request, model: Model) -> Built:
@@ -41,4 +49,5 @@ def build(request: Request, model: Model) -> Built:
     )
     endpoint = endpoint_identity(model.provider)
     key = key_of_twin(twin, endpoint=endpoint, wire_revision=adapter.wire_revision)
-    return Built(wire, key, twin, endpoint, adapter.wire_revision, document)
+    headers = answer_headers(wire, model.provider.headers)
+    return Built(wire, key, twin, endpoint, adapter.wire_revision, document, headers)

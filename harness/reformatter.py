@@ -7,7 +7,8 @@ from harness.benchmarks.base import Prompt
 from harness.benchmarks.prompts import load_prompt, placeholders, render
 from harness.canonical import digest
 from harness.errors import ConfigError
-from harness.messages import Message, TextPart
+from harness.messages import Message, Request, TextPart
+from harness.plans import Unit
 
 QUOTING_PROMPT = "quoted-answer-v1"
 """Id of the text around the answer that a reformatter is given; part of a run's identity."""
@@ -27,6 +28,19 @@ def reformat_messages(prompt: Prompt, answer: str) -> tuple[Message, ...]:
     quoting = load_prompt(QUOTING_PROMPT)
     quoted = render(quoting, {"marker": _marker_for(answer), "answer": answer}).removesuffix("\n")
     return (_user(render(prompt, {"answer": quoted})),)
+
+
+def reformat_request(unit: Unit, answer: str) -> Request:
+    """Return what the reformatter of a unit is asked about an answer; its condition must have a schema."""
+    condition, reformatter = unit.condition, unit.model.reformatter
+    assert condition.reformat_prompt is not None and reformatter is not None
+    return Request(
+        reformat_messages(condition.reformat_prompt, answer),
+        params=reformatter.params,
+        schema=condition.reformat_schema,
+        purpose="reformat",
+        repeat=unit.id.repeat,
+    )
 
 
 def feedback_messages(messages: tuple[Message, ...], feedback: Feedback) -> tuple[Message, ...]:

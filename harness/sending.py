@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from harness.cache.key import stored_document
 from harness.cache.rows import NewExchange
 from harness.canonical import sha256_hex
 from harness.identity import Built
@@ -73,6 +74,7 @@ class Sender:
         else:
             raw, masked = self._mask(sent.raw)
         meaning = read(raw, model.provider) if sent.fault is None else self._masked_fault(sent.fault)
+        headers, in_request = mask_headers(built.headers, self.keys.values())
         exchange = NewExchange(
             key=built.key,
             twin=built.twin,
@@ -85,7 +87,7 @@ class Sender:
             model=model.model,
             adapter=adapter.kind,
             wire_revision=built.wire_revision,
-            request=built.document,
+            request=stored_document(built.document, headers),
             raw=raw,
             outcome=meaning.outcome,
             started_at_us=int(started_at * _MILLION),
@@ -95,7 +97,7 @@ class Sender:
             usage=meaning.usage,
             maybe_billed=isinstance(meaning, Fault) and meaning.maybe_billed,
             error=meaning.message if isinstance(meaning, Fault) else None,
-            masked=masked,
+            masked=masked or in_request,
             media_sent=media_sent,
         )
         return exchange, meaning

@@ -14,7 +14,7 @@ from harness.media_threads import in_media_thread
 from harness.messages import ImagePart, Message, Request, Structured
 from harness.outcomes import UnitOutcome
 from harness.plans import Unit, unit_request, with_recipes
-from harness.reformatter import feedback_messages, reformat_messages
+from harness.reformatter import feedback_messages, reformat_request
 from harness.settings import Model
 
 _log = logging.getLogger(__name__)
@@ -85,15 +85,9 @@ class _LiveAsker:
         return await self._ask(request, self.unit.model.model)
 
     async def reformat(self, answer: str) -> Asked:
-        condition, reformatter = self.unit.condition, self.unit.model.reformatter
-        assert condition.reformat_prompt is not None and reformatter is not None
-        request = Request(
-            reformat_messages(condition.reformat_prompt, answer),
-            params=reformatter.params,
-            schema=condition.reformat_schema,
-            purpose="reformat",
-            repeat=self.unit.id.repeat,
-        )
+        reformatter = self.unit.model.reformatter
+        assert reformatter is not None
+        request = reformat_request(self.unit, answer)
         self.elsewhere[self.unit.id.model] += 1
         try:
             return await self._ask(request, reformatter)

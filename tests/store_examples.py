@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from harness.cache.rows import NewExchange
@@ -10,6 +12,19 @@ from harness.cache.store import Store
 from harness.canonical import sha256_hex
 from harness.messages import RawReply, Usage
 from harness.outcomes import ExchangeOutcome
+
+TABLES = (
+    "run", "session", "exchange", "served", "unit", "unit_exchange", "record", "unit_score", "blob", "media",
+    "media_place", "grade",
+)  # fmt: skip
+
+
+def dump(path: Path) -> dict[str, list[Any]]:
+    """Return every row of every table of a store's file, claims apart."""
+    with sqlite3.connect(path) as database:
+        found = {name: sorted(database.execute(f"SELECT * FROM {name}"), key=repr) for name in TABLES}
+    database.close()
+    return found
 
 
 def a_key(name: object) -> str:

@@ -177,6 +177,11 @@ def _is_free(row: AnyRow, now: int) -> bool:
     return bool(row.expires_at_us + grace_us <= now)
 
 
+def free_claims(rows: Iterable[AnyRow], now: int) -> list[str]:
+    """Return the keys of those claims (rows of the table) that anyone may take."""
+    return [row.key for row in rows if _is_free(row, now)]
+
+
 def _owner(row: AnyRow) -> Owner:
     return Owner(**json.loads(row.owner))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -75,6 +76,18 @@ class StoreDialect(Protocol):
 
     async def backup(self, connection: AsyncConnection, target: Path) -> None:
         """Write a consistent copy of the whole store to an empty file."""
+        ...
+
+    async def take_alone(self, connection: AsyncConnection) -> None:
+        """Keep every other connection out until `let_others_in`; BUSY where there is one already."""
+        ...
+
+    async def compact(self, connection: AsyncConnection) -> None:
+        """Give free space back; no transaction may be open. Where it fails, the store stays as it was."""
+        ...
+
+    async def let_others_in(self, connection: AsyncConnection) -> None:
+        """Undo `take_alone`."""
         ...
 
     async def mark_version(self, connection: AsyncConnection, version: int) -> None:
@@ -150,6 +163,21 @@ class SqliteDialect:
         finally:
             await connection.execute(text("PRAGMA query_only=ON"))
 
+    async def take_alone(self, connection: AsyncConnection) -> None:
+        """Leave the write-ahead log, which only a sole connection can, and keep the file's lock."""
+        await _run_outside(connection, "PRAGMA journal_mode=DELETE", "PRAGMA locking_mode=EXCLUSIVE")
+
+    async def compact(self, connection: AsyncConnection) -> None:
+        """Write the file anew, without what was deleted."""
+        await _run_outside(connection, "VACUUM")
+
+    async def let_others_in(self, connection: AsyncConnection) -> None:
+        """Let the file's lock go and set up the write-ahead log again, as whoever writes next would too."""
+        # The lock is let go at the first read after the pragma.
+        await _run_outside(connection, "PRAGMA locking_mode=NORMAL", "SELECT 1 FROM sqlite_master")
+        with suppress(sqlite3.OperationalError):  # somebody is in already, and has set it up or will
+            await _run_outside(connection, "PRAGMA journal_mode=WAL")
+
     async def mark_version(self, connection: AsyncConnection, version: int) -> None:
         """Set the header's user_version: an older program refuses the file by its header alone."""
         await connection.execute(text(f"PRAGMA user_version={version:d}"))
@@ -224,6 +252,14 @@ def _prepare_writer(connection: Any, _record: object) -> None:
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
+
+
+async def _run_outside(connection: AsyncConnection, *statements: str) -> None:
+    """Run statements that no transaction may hold: SQLAlchemy would begin one."""
+    raw = await connection.get_raw_connection()
+    driver: Any = raw.driver_connection
+    for statement in statements:
+        await (await driver.execute(statement)).close()
 
 
 def _begin_immediate(connection: Connection) -> None:

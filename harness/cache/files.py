@@ -102,6 +102,11 @@ def ways_to_open(path: Path) -> tuple[Access, ...]:
     """
     if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
         return ("rw",)
+    return ways_to_read(path)
+
+
+def ways_to_read(path: Path) -> tuple[Access, ...]:
+    """Return how a file may be opened for reading only, the best way first."""
     log = path.with_name(f"{path.name}-wal")
     try:
         log_is_empty = log.stat().st_size == 0

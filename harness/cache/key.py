@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from harness.canonical import canonical_json, sha256_hex
@@ -13,6 +14,9 @@ from harness.settings import Provider
 
 KEY_VERSION: Final = 1
 """Raised when the same request gets another key: every stored answer would then be asked anew."""
+
+HEADERS_FIELD: Final = "$headers"
+"""Where a stored request holds the headers that change its answer; older ones have no such field."""
 
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
@@ -50,18 +54,56 @@ def request_twin(
     `wire.headers` does not hold them already; `document` is what `wire_document` gives, where that is known
     already. Raises ValueError for a medium with an unknown recipe.
     """
-    headers = _lower_case(provider_headers or {}) | _lower_case(wire.headers)
     if document is None:
         document = wire_document(wire, recipe_versions=recipe_versions)
+    headers = answer_headers(wire, provider_headers or {})
+    return _twin(adapter, model, headers, document, attempt, repeat)
+
+
+def twin_of(
+    *, adapter: str, model: str, headers: Mapping[str, str], body: object, attempt: int, repeat: int
+) -> str:
+    """Return the twin of a request whose body holds its media by digest, as a stored one does."""
+    return _twin(adapter, model, headers, canonical_json(body), attempt, repeat)
+
+
+def _twin(
+    adapter: str, model: str, headers: Mapping[str, str], body: bytes, attempt: int, repeat: int
+) -> str:
     # Canonical JSON of adapter, attempt, body, headers, model and repeat, the body put in as it stands.
     before = canonical_json({"adapter": adapter, "attempt": attempt})
     after = canonical_json({"headers": headers, "model": model, "repeat": repeat})
-    return sha256_hex(b'%b,"body":%b,%b' % (before[:-1], document, after[1:]))
+    return sha256_hex(b'%b,"body":%b,%b' % (before[:-1], body, after[1:]))
+
+
+def answer_headers(wire: WireRequest, provider_headers: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers that enter the key, names in lower case; the API key is not among them."""
+    return _lower_case(provider_headers) | _lower_case(wire.headers)
 
 
 def wire_document(wire: WireRequest, *, recipe_versions: Mapping[str, int] = RECIPE_VERSIONS) -> bytes:
-    """Return the body as it is stored with an exchange: canonical JSON, media by digest."""
+    """Return the body of a request as canonical JSON, media by digest."""
     return canonical_json(_by_reference(wire.body, recipe_versions))
+
+
+def stored_document(document: bytes, headers: Mapping[str, str]) -> bytes:
+    """Return a request as it is stored with an exchange: `wire_document` with the headers that enter its key.
+
+    They stand beside the body's own fields as `$headers`.
+    """
+    field = b'{"%b":%b' % (HEADERS_FIELD.encode("ascii"), canonical_json(headers))
+    return field + (b"}" if document == b"{}" else b"," + document[1:])
+
+
+def read_document(document: bytes) -> tuple[dict[str, Any], dict[str, str] | None]:
+    """Return body and headers of a stored request; headers None: it is older than the keeping of headers.
+
+    Raises ValueError for what is no JSON object.
+    """
+    body = json.loads(document)
+    if not isinstance(body, dict):
+        raise ValueError("a stored request is no JSON object")
+    return body, body.pop(HEADERS_FIELD, None)
 
 
 def endpoint_identity(provider: Provider) -> str:

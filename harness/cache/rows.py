@@ -27,7 +27,8 @@ class NewExchange:
     Times: `started_at_us` integer microseconds since 1970 UTC; `first_byte_s` and `total_s` seconds
     since the send. `request` is the canonical JSON of the body with media by digest. `status` 0 and an
     empty body when no answer arrived; `error` then says why. `masked` is True when a key that the
-    server echoed was replaced in `body` or headers. `media_sent`: source sha256 -> sha256 of the bytes sent.
+    server echoed was replaced in `body` or headers, or one that stood in the request's own headers.
+    `media_sent`: source sha256 -> sha256 of the bytes sent.
     """
 
     key: str

@@ -11,6 +11,7 @@ from typing import Self
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from harness.cache.backup import BackupStore
 from harness.cache.blobs import BlobStore
 from harness.cache.claims import LEASE_S, RENEW_EVERY_S, ClaimHolder
 from harness.cache.database import Database, Sleep
@@ -26,11 +27,14 @@ from harness.cache.files import (
 from harness.cache.location import display, sqlite_path, store_url
 from harness.cache.maintenance import MaintenanceStore
 from harness.cache.media_index import MediaStore
+from harness.cache.merge import MergeStore
 from harness.cache.migrations import MIGRATIONS, Migration, prepare
+from harness.cache.neighbours import NeighbourStore
 from harness.cache.owner import Owner
 from harness.cache.parts import Clock, now_us
 from harness.cache.runs import RunStore
 from harness.cache.units import UnitStore
+from harness.cache.verification import VerifyStore
 from harness.errors import StoreError
 
 __all__ = ["LEASE_S", "RENEW_EVERY_S", "ClaimHolder", "Store"]
@@ -38,7 +42,18 @@ __all__ = ["LEASE_S", "RENEW_EVERY_S", "ClaimHolder", "Store"]
 logger = logging.getLogger(__name__)
 
 
-class Store(UnitStore, RunStore, BlobStore, MediaStore, DerivedStore, MaintenanceStore):
+class Store(
+    UnitStore,
+    RunStore,
+    BlobStore,
+    MediaStore,
+    DerivedStore,
+    MaintenanceStore,
+    NeighbourStore,
+    MergeStore,
+    BackupStore,
+    VerifyStore,
+):
     """Everything that was ever asked and answered.
 
     Open it with `Store.open`; it is an async context manager. Every write returns after its commit.
@@ -128,6 +143,12 @@ class Store(UnitStore, RunStore, BlobStore, MediaStore, DerivedStore, Maintenanc
         if not self.read_only:
             self._writer.start()
             self._start_renewing()
+
+
+async def bring_up_to_date(path: Path) -> None:
+    """Migrate the store in a file to the version of this program. Raises StoreError."""
+    async with await Store.open(str(path), create=False):
+        pass
 
 
 async def _open_database(

@@ -90,6 +90,16 @@ class UnitStore(ExchangeStore):
                 return
             after = rows[-1]
 
+    async def linked_unit(self, run_id: int, unit: UnitId) -> LinkedUnit | None:
+        """Return one unit of a run with all its exchanges in order, None where it was never begun."""
+        statement = select(*STATE_COLUMNS).where(
+            *(UNIT.c[name] == value for name, value in unit_key(run_id, unit).items())
+        )
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(statement)).all()
+        found = await self._with_exchanges(run_id, rows)
+        return found[0] if found else None
+
     async def _state_rows(self, run_id: int, after: AnyRow | None, limit: int) -> Sequence[AnyRow]:
         async with self._database.reading() as connection:
             return (await connection.execute(_page(run_id, after, limit))).all()

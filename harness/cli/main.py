@@ -22,11 +22,12 @@ COMMANDS = {
     "resume": "Go on with a stored run, by its manifest.",
     "status": "Show how far runs have come.",
     "score": "Score a stored run offline and print its table.",
+    "explain": "Tell all about one unit: its exchanges, its end, its key.",
     "export": "Write a run's records, one line a unit.",
     "models": "List the models that can be asked.",
     "benchmarks": "List benchmarks, their conditions and conventions.",
     "data": "Check case files, or write the bundled sample.",
-    "store": "Find, measure and verify the store.",
+    "store": "Find, verify, join and back up the store.",
 }
 """Sub-command -> its line in `--help`; each is `harness.cli.NAME:command`."""
 

@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
-from harness.cache.location import display, find_store
+from harness.cache.location import display
 from harness.cache.store import Store
 from harness.canonical import JSON
 from harness.cli.options import config_option, json_option, print_json, say, store_option
+from harness.cli.store_backup import backup
+from harness.cli.store_merge import merge
+from harness.cli.store_place import store_place
+from harness.cli.store_vacuum import vacuum
 from harness.cli.tables import Column, render_table
-from harness.config import load_config
 
 
 @click.group("store", epilog="Example: harness store verify")
 def command() -> None:
-    """Find, measure and verify the store that holds every raw exchange."""
+    """Find, verify, join and back up the store that holds every raw exchange."""
 
 
-@command.command("path", epilog="Example: harness store path")
+@command.command(
+    "path", short_help="Print which store is used from here.", epilog="Example: harness store path"
+)
 @store_option
 @config_option
 def path(store: str | None, config_path: Path | None) -> None:
     """Print which store is used from here, without opening or creating it."""
-    click.echo(display(_url(store, config_path)))
+    click.echo(display(store_place(store, config_path)))
+
+
+command.add_command(merge)
+command.add_command(backup)
+command.add_command(vacuum)
 
 
 @command.command("stats", epilog="Example: harness store stats --json")
@@ -37,7 +46,7 @@ def path(store: str | None, config_path: Path | None) -> None:
 @config_option
 def stats(as_json: bool, store: str | None, config_path: Path | None) -> None:
     """Count what the store holds."""
-    url = _url(store, config_path)
+    url = store_place(store, config_path)
     say(f"store: {display(url)}")
     facts = asyncio.run(_stats(url))
     if as_json:
@@ -46,24 +55,30 @@ def stats(as_json: bool, store: str | None, config_path: Path | None) -> None:
     click.echo(render_table((Column("what"), Column("how much", right=True)), list(_rows(facts))))
 
 
-@command.command("verify", epilog="Example: harness store verify")
+@command.command(
+    "verify", short_help="Check that everything is sound.", epilog="Example: harness store verify"
+)
 @json_option
 @store_option
 @config_option
 def verify(as_json: bool, store: str | None, config_path: Path | None) -> int:
-    """Check the store's soundness: digests, links, the database itself; exit 1 when anything is wrong."""
-    url = _url(store, config_path)
+    """Check the store: the database itself, digests, links, keys; exit 1 when anything is wrong.
+
+    Reads everything and changes nothing; a run may be at work meanwhile.
+    """
+    url = store_place(store, config_path)
     say(f"store: {display(url)}")
     problems = asyncio.run(_verify(url))
     if as_json:
         print_json({"problems": problems})
     else:
         click.echo("\n".join(problems) or "sound: nothing is wrong")
+    if problems:
+        say(
+            "what to do: keep a copy of the file as it is; go back to a backup, and take over what is new "
+            "since with `harness store merge`; `harness explain` shows what stands behind a unit"
+        )
     return 1 if problems else 0
-
-
-def _url(store: str | None, config_path: Path | None) -> str:
-    return find_store(store, os.environ, load_config(config_path).store, Path.cwd())
 
 
 async def _stats(url: str) -> dict[str, JSON]:

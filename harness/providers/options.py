@@ -19,7 +19,7 @@ def check_request(request: Request, model: Model, reserved: Collection[str]) -> 
     for name in request.params:
         if name in model.unsupported_params:
             raise UnsupportedInputError(f"model {model.name!r} does not take {name!r}; leave it out")
-        if name in reserved:
+        if name in reserved or name.startswith("$"):
             raise UnsupportedInputError(f"the parameter {name!r} is set by the program; leave it out")
     if request.structured != "off" and request.structured not in model.structured:
         known = ", ".join(model.structured) or "none"

@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import text
 from store_examples import a_key, a_session, an_exchange
 
-from harness.cache.rows import Link, UnitId, UnitState
+from harness.cache.key import key_of_twin, twin_of
+from harness.cache.rows import Link, NewExchange, UnitId, UnitState
 from harness.cache.store import Store
+from harness.canonical import canonical_json, digest
 from harness.errors import StoreError
 from harness.outcomes import ExchangeOutcome, UnitOutcome
+
+ONE = a_key("one")
 
 
 async def filled(store: Store) -> None:
@@ -39,9 +45,6 @@ async def test_a_sound_store_has_no_problems(store: Store) -> None:
     assert await store.verify() == []
 
 
-ONE = a_key("one")
-
-
 @pytest.mark.parametrize(
     ("statement", "problem"),
     [
@@ -59,6 +62,17 @@ ONE = a_key("one")
         ("UPDATE unit_exchange SET exchange_id = 99 WHERE exchange_id = 1", "is linked to exchange 99"),
         ("UPDATE unit SET outcome = 'odd'", "has the unknown outcome 'odd'"),
         ("UPDATE unit SET run_id = 9", "there are units of run 9, which does not exist"),
+        ("DELETE FROM unit", "unit 1 / both / m / 1 of run 1 has links, and does not exist"),
+        ("DELETE FROM unit_exchange", "unit 1 / both / m / 1 of run 1 is valid, and no exchange is used"),
+        ("UPDATE unit SET again_after = 99", "is to be asked again after exchange 99, which does not exist"),
+        ("UPDATE session SET run_id = 9", "session 1 belongs to run 9, which does not exist"),
+        ("INSERT INTO grade VALUES (1, 9, 'm', 'c', '1', 1, 'r', 'q', x'00', 1)", "grades of run 9, which"),
+        ("INSERT INTO record VALUES (9, 'm', 'c', '1', 1, 'valid', NULL, NULL, '', 'p')", "records of run 9"),
+        ("INSERT INTO unit_score VALUES (9, 'm', 'c', '1', 1, 'f1', 1, NULL, 's')", "scores of run 9"),
+        ("INSERT INTO unit_score VALUES (1, 'm', 'c', '1', 1, 'f1', 1, NULL, 's')", "without a record"),
+        (f"INSERT INTO media VALUES ('{ONE}', 'image/png', 1, 1, 1, x'00')", "kept bytes of medium"),
+        (f"INSERT INTO media_place VALUES ('/a', '{ONE}', 1, 1, 1)", f"remembered as medium {ONE}"),
+        ("UPDATE run SET manifest = x'00'", "has a damaged manifest"),
     ],
 )
 async def test_damage_is_found_and_named(store: Store, statement: str, problem: str) -> None:
@@ -66,6 +80,78 @@ async def test_damage_is_found_and_named(store: Store, statement: str, problem: 
     await damage(store, statement)
     problems = await store.verify()
     assert any(problem in found for found in problems), problems
+
+
+async def test_a_manifest_is_held_to_its_digest_and_to_its_blobs(store: Store) -> None:
+    manifest = {"version": 1, "cases": {"id": "cases", "sha256": a_key("cases")}}
+    await store.save_run("good", digest(manifest), "triage", manifest)
+    await store.save_run("bad", "b" * 64, "triage", manifest)
+    missing = f"blob {a_key('cases')}, which does not exist"
+    assert await store.verify() == [
+        f"run 'good' wants {missing}",
+        "run 'bad' does not match its digest",
+        f"run 'bad' wants {missing}",
+    ]
+
+
+def with_key(name: str, body: dict[str, object], **changes: object) -> NewExchange:
+    """Return an exchange whose key is that of its request; `changes` come after, and break it."""
+    headers = body.get("$headers", {})
+    plain = {field: value for field, value in body.items() if field != "$headers"}
+    twin = twin_of(
+        adapter="openai", model="some/model", headers=headers, body=plain, attempt=1, repeat=1  # type: ignore[arg-type]
+    )
+    key = key_of_twin(twin, endpoint="lab-vllm", wire_revision=1)
+    exchange = an_exchange(name, key=key, twin=twin, request=canonical_json(body))
+    return replace(exchange, **changes)  # type: ignore[arg-type]
+
+
+BODY: dict[str, object] = {"messages": ["why"], "$headers": {"x-org": "lab"}}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"key": a_key("other")},
+        {"twin": a_key("other")},
+        {"endpoint": "elsewhere"},
+        {"wire_revision": 2},
+        {"model": "other"},
+        {"adapter": "gemini"},
+        {"attempt": 2},
+        {"repeat": 2},
+        {"request": canonical_json({**BODY, "messages": ["how"]})},
+        {"request": canonical_json({**BODY, "$headers": {"x-org": "other"}})},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+async def test_a_key_that_is_not_that_of_its_request_is_found(
+    store: Store, changes: dict[str, object]
+) -> None:  # F1
+    _, session = await a_session(store)
+    await store.append(with_key("good", BODY), session=session, serve=False)
+    assert await store.verify() == []
+    await store.append(with_key("bad", BODY, **changes), session=session, serve=False)
+    assert await store.verify() == ["exchange 2 has a key that is not that of its request"]
+
+
+async def test_a_key_is_not_doubted_where_its_headers_are_unknown_or_masked(store: Store) -> None:
+    _, session = await a_session(store)
+    old = {name: value for name, value in BODY.items() if name != "$headers"}
+    masked = {**BODY, "$headers": {"x-org": "[masked key]"}}
+    for request, is_masked in ((old, False), (masked, True)):
+        other = with_key("one", BODY, request=canonical_json(request), masked=is_masked)
+        await store.append(other, session=session, serve=False)
+    assert await store.verify() == []
+
+
+async def test_a_store_that_is_damaged_all_over_is_not_listed_to_the_end(store: Store) -> None:
+    _, session = await a_session(store)
+    for start in range(0, 1_200, 200):
+        exchanges = [an_exchange(number) for number in range(start, start + 200)]
+        await asyncio.gather(*(store.append(one, session=session, serve=False) for one in exchanges))
+    await damage(store, "UPDATE exchange SET body = x'00'")
+    assert len(await store.verify()) == 1_000
 
 
 async def test_the_facts_about_a_store_are_counted(store: Store) -> None:

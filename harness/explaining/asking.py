@@ -1,0 +1,241 @@
+"""What the next `run` would ask for a unit: found by the attempts themselves, without asking anyone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from harness.attempts import Asked, Feedback, attempt_policy, run_attempts
+from harness.benchmarks.base import Benchmark, Prompt
+from harness.cache.key import read_document
+from harness.cache.rows import LinkedUnit, UnitId
+from harness.cache.store import Store
+from harness.config import Config
+from harness.errors import HarnessError, StoreError
+from harness.explaining.components import media_in
+from harness.identity import Built, build
+from harness.manifest import BlobRef, ConditionWanted
+from harness.messages import Fault, ImagePart, Message, Part, Purpose, Request, Schema, Structured
+from harness.offline.stored_run import StoredRun
+from harness.outcomes import UnitOutcome
+from harness.planning import make_plan
+from harness.plans import ConditionPlan, ModelPlan, Unit, unit_request, with_recipes
+from harness.providers.reading import read_exchange
+from harness.reformatter import feedback_messages, reformat_request
+from harness.run_options import read_run_options
+from harness.settings import Model
+
+Basis: TypeAlias = Literal["now", "snapshot"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedUnit:
+    """A unit as it would be asked.
+
+    `basis` "now": by today's configuration and case files; "snapshot": by what the run keeps of them, because
+    of `why_snapshot`. `recipes`: source sha256 -> recipe, where media are not at hand.
+    """
+
+    unit: Unit
+    benchmark: Benchmark
+    structured: Structured
+    basis: Basis
+    why_snapshot: str | None = None
+    recipes: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NextAsk:
+    """The first ask that no stored answer serves. `hidden`: an answer of an earlier round of `--again`."""
+
+    purpose: Purpose
+    request: Request
+    built: Built
+    model: Model
+    hidden: int | None = None
+    served_by: int | None = None
+    """Set only where one attempt was asked about and it is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllServed:
+    """Nothing would be sent: stored answers make the unit end so."""
+
+    outcome: UnitOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class CannotAsk:
+    """Nothing can be sent for this unit, and why."""
+
+    reason: str
+
+
+async def planned_unit(
+    store: Store,
+    stored: StoredRun,
+    unit: UnitId,
+    linked: LinkedUnit | None,
+    config: Config,
+    data: str | None,
+) -> PlannedUnit:
+    """Return a unit as `run` would ask it now, by its last session's options; else by the run's snapshot.
+
+    Raises StoreError where the run cannot be rebuilt from its snapshot either.
+    """
+    after = 0 if linked is None else linked.state.again_after
+    try:
+        sessions = await store.sessions(stored.run.id)
+        if not sessions:
+            raise StoreError("the run has no session to take its options from")
+        options = read_run_options(sessions[-1].info.get("options"))
+        chosen = replace(options, models=(unit.model,), cases=(unit.case_id,), limit=None)
+        plan = make_plan(chosen if data is None else replace(chosen, data=data), config)
+        model, condition = plan.models[unit.model], plan.conditions[unit.condition]
+        made = Unit(stored.run.id, unit, plan.cases.cases[0], condition, model, after)
+        return PlannedUnit(made, plan.benchmark, plan.manifest.structured, "now")
+    except (HarnessError, KeyError) as error:
+        made = snapshot_unit(stored, unit, after)
+        recipes = _recipes(linked)
+        why = str(error) if isinstance(error, HarnessError) else "the run's options name it otherwise"
+        return PlannedUnit(made, stored.benchmark, stored.manifest.structured, "snapshot", why, recipes)
+
+
+def snapshot_unit(stored: StoredRun, unit: UnitId, after: int) -> Unit:
+    """Return a unit as the run wanted it, from its store. Raises StoreError where settings are missing."""
+    manifest = stored.manifest
+    wanted = manifest.models[unit.model]
+    reformatter = None if wanted.reformatter is None else _model(stored, wanted.reformatter)
+    restated = None if manifest.reformat is None else manifest.reformat.conditions.get(unit.condition)
+    condition = _condition(stored, unit.condition, manifest.conditions[unit.condition], restated)
+    model = ModelPlan(_model(stored, unit.model), wanted.params, wanted.dropped_params, reformatter)
+    case = stored.case_index.case(stored.case_index.place(unit.case_id))
+    return Unit(stored.run.id, unit, case, condition, model, after)
+
+
+def _condition(
+    stored: StoredRun, name: str, wanted: ConditionWanted, restated: ConditionWanted | None
+) -> ConditionPlan:
+    prompt, schema = _prompt(stored, wanted.prompt), _schema(stored, wanted.schema)
+    reformat_schema = None if restated is None else _schema(stored, restated.schema)
+    policy = attempt_policy(
+        stored.benchmark,
+        None if schema is None else schema.body,
+        None if reformat_schema is None else reformat_schema.body,
+        max_attempts=stored.manifest.attempts,
+        reask=stored.manifest.reask,
+        reformat=True,
+        prompt=prompt,
+    )
+    reformat_prompt = None if restated is None else _prompt(stored, restated.prompt)
+    return ConditionPlan(name, prompt, schema, policy, reformat_prompt, reformat_schema)
+
+
+def _prompt(stored: StoredRun, ref: BlobRef) -> Prompt:
+    return Prompt(ref.id, ref.sha256, stored.blobs[ref.sha256].decode("utf-8"))
+
+
+def _schema(stored: StoredRun, ref: BlobRef | None) -> Schema | None:
+    return None if ref is None else Schema(ref.id, ref.sha256, json.loads(stored.blobs[ref.sha256]))
+
+
+def _model(stored: StoredRun, name: str) -> Model:
+    known = stored.models.get(name)
+    if known is None:
+        raise StoreError(
+            f"no session of run {stored.run.name!r} keeps the settings of model {name!r}; give its --config"
+        )
+    return known
+
+
+def _recipes(linked: LinkedUnit | None) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for _, exchange in () if linked is None else linked.links:
+        body, _ = read_document(exchange.data.request)
+        found |= {sha256: recipe for sha256, recipe, _ in media_in(body)}
+    return found
+
+
+async def next_ask(
+    store: Store, planned: PlannedUnit, attempt: int | None = None
+) -> NextAsk | AllServed | CannotAsk:
+    """Return the first ask of a unit that nothing stored serves; with `attempt`, that attempt's ask.
+
+    Reads images where a recipe depends on them, asks nobody.
+    """
+    problem = planned.unit.case.problem
+    if problem is not None:
+        return CannotAsk(problem)
+    policy = planned.unit.condition.policy
+    if planned.unit.model.reformatter is None:
+        policy = replace(policy, reformat=False)
+    try:
+        asker = _Looking(store, planned, _messages(planned), attempt)
+        result = await run_attempts(asker, policy)
+    except _Found as found:
+        return found.ask
+    except HarnessError as error:
+        if isinstance(error, StoreError):
+            raise
+        return CannotAsk(str(error))
+    return AllServed(result.outcome)
+
+
+def _messages(planned: PlannedUnit) -> tuple[Message, ...]:
+    unit = planned.unit
+    messages = planned.benchmark.render(unit.case, unit.condition.name, unit.condition.prompt)
+    messages = with_recipes(messages, unit.model.model)
+    recipes = planned.recipes or {}
+
+    def chosen(part: Part) -> Part:
+        if isinstance(part, ImagePart) and part.media.path is None:
+            return replace(part, recipe=recipes.get(part.media.sha256, part.recipe))
+        return part
+
+    return tuple(Message(one.role, tuple(chosen(part) for part in one.parts)) for one in messages)
+
+
+class _Found(Exception):
+    """Carries the ask that was looked for out of the attempts."""
+
+    def __init__(self, ask: NextAsk) -> None:
+        self.ask = ask
+
+
+@dataclass(frozen=True, slots=True)
+class _Looking:
+    """Answers asks from the store, as the client would, until one is not there."""
+
+    store: Store
+    planned: PlannedUnit
+    messages: tuple[Message, ...]
+    attempt: int | None
+
+    async def answer(self, attempt: int, feedback: Feedback | None) -> Asked:
+        unit, structured = self.planned.unit, self.planned.structured
+        messages = self.messages if feedback is None else feedback_messages(self.messages, feedback)
+        wanted = self.attempt
+        if wanted is not None and wanted != attempt and unit.condition.policy.reask == "same":
+            attempt = wanted  # what it asks depends on no earlier answer
+        request = unit_request(unit, messages, structured, attempt)
+        return await self._look(request, unit.model.model, stop=attempt == wanted)
+
+    async def reformat(self, answer: str) -> Asked:
+        reformatter = self.planned.unit.model.reformatter
+        assert reformatter is not None
+        return await self._look(reformat_request(self.planned.unit, answer), reformatter)
+
+    async def _look(self, request: Request, model: Model, *, stop: bool = False) -> Asked:
+        built = build(request, model)
+        found = (await self.store.served([built.key])).get(built.key)
+        ask = NextAsk(request.purpose, request, built, model)
+        if found is None:
+            raise _Found(ask)
+        meaning = read_exchange(found.data, model.provider)
+        if found.id <= self.planned.unit.after or isinstance(meaning, Fault):
+            raise _Found(replace(ask, hidden=found.id))
+        if stop:
+            raise _Found(replace(ask, served_by=found.id))
+        return Asked(reply=meaning, exchange_id=found.id)

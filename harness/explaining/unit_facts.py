@@ -1,0 +1,244 @@
+"""All that is known about one unit: its exchanges in order, why it ended so, what would be asked next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from harness.answers.readings import read_answer
+from harness.attempts import AttemptPolicy, read_reply
+from harness.cache.rows import UnitId
+from harness.cache.store import Store
+from harness.canonical import JSON
+from harness.config import Config
+from harness.errors import ConfigError, UnknownNameError
+from harness.explaining.asking import (
+    AllServed,
+    CannotAsk,
+    NextAsk,
+    PlannedUnit,
+    next_ask,
+    planned_unit,
+    snapshot_unit,
+)
+from harness.explaining.components import wanted_identity
+from harness.explaining.nearest import MOST_SHOWN, Neighbour, nearest_neighbour
+from harness.explaining.sentences import difference_sentence, way_out, what_next, why
+from harness.messages import Reply
+from harness.nearest import nearest
+from harness.offline.records import RecordMaker, Send
+from harness.offline.replay import ReplayedUnit, Replayer
+from harness.offline.stored_run import StoredRun, load_run
+
+Facts: TypeAlias = dict[str, Any]
+"""JSON throughout: what `harness explain --json` prints."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Which unit is asked about. None: the only one that the run has."""
+
+    case_id: str
+    model: str | None = None
+    condition: str | None = None
+    repeat: int = 1
+    attempt: int | None = None
+    data: str | None = None
+    """The folder of the case files, absolute."""
+
+
+async def explain_unit(store: Store, ref: str, question: Question, config: Config) -> Facts:
+    """Return everything about a unit of a run. Raises UnknownNameError, ConfigError, StoreError."""
+    stored = await load_run(store, await store.find_run(ref))
+    unit = _unit(stored, question)
+    linked = await store.linked_unit(stored.run.id, unit)
+    replayer = Replayer(stored)
+    replayed = replayer.replay(unit, linked)
+    planned = await planned_unit(store, stored, unit, linked, config, question.data)
+    sends = list(RecordMaker(stored, replayer).sends(replayed))
+    policy = snapshot_unit(stored, unit, 0).condition.policy
+    state, result = replayed.state, replayed.result
+    return {
+        "run": stored.run.name,
+        "digest": stored.run.digest,
+        "benchmark": stored.run.benchmark,
+        "case_id": unit.case_id,
+        "condition": unit.condition,
+        "model": unit.model,
+        "repeat": unit.repeat,
+        "state": _state_name(replayed),
+        "stored_outcome": None if state is None or state.outcome is None else str(state.outcome),
+        "stage": result.stage,
+        "why": why(result, state),
+        "sessions_not_ended": await _not_ended(store, stored),
+        "exchanges": await _exchanges(store, replayed, sends, policy, question.attempt),
+        "next": await _next(store, planned, replayed, question.attempt),
+    }
+
+
+def _unit(stored: StoredRun, question: Question) -> UnitId:
+    manifest = stored.manifest
+    index = stored.case_index
+    if index.find(question.case_id) is None:
+        hint = nearest(question.case_id, map(index.id, index))
+        raise UnknownNameError(f"run {stored.run.name!r} has no case {question.case_id!r}{hint}")
+    model = _chosen(question.model, list(manifest.models), "model", stored.run.name)
+    condition = _chosen(question.condition, stored.conditions, "condition", stored.run.name)
+    for name, value, most in (
+        ("repeat", question.repeat, manifest.repeats),
+        ("attempt", question.attempt or 1, manifest.attempts),
+    ):
+        if not 1 <= value <= most:
+            raise ConfigError(f"run {stored.run.name!r} has {name}s 1 to {most}, not {value}")
+    return UnitId(model, condition, question.case_id, question.repeat)
+
+
+def _chosen(given: str | None, known: Sequence[str], what: str, run: str) -> str:
+    if given is None:
+        if len(known) == 1:
+            return known[0]
+        raise ConfigError(f"run {run!r} has several {what}s; choose one with --{what}: {', '.join(known)}")
+    if given not in known:
+        raise UnknownNameError(
+            f"run {run!r} has no {what} {given!r}{nearest(given, known)}; known: {', '.join(known)}"
+        )
+    return given
+
+
+def _state_name(replayed: ReplayedUnit) -> str:
+    if replayed.state is None:
+        return "never begun"
+    return "open" if replayed.state.outcome is None else str(replayed.result.outcome)
+
+
+async def _not_ended(store: Store, stored: StoredRun) -> list[JSON]:
+    sessions = await store.sessions(stored.run.id)
+    open_ones = [one for one in sessions if one.ended_at_us is None]
+    return [{"session": one.id, "started": moment(one.started_at_us)} for one in open_ones]
+
+
+async def _exchanges(
+    store: Store, replayed: ReplayedUnit, sends: Sequence[Send], policy: AttemptPolicy, attempt: int | None
+) -> list[Facts]:
+    runs = await store.run_of_session(send.exchange.session for send in sends)
+    after = 0 if replayed.state is None else replayed.state.again_after
+    return [
+        _send_facts(send, policy, runs.get(send.exchange.session), after)
+        for send in sends
+        if attempt is None or (send.link.purpose == "answer" and send.link.attempt == attempt)
+    ]
+
+
+def _send_facts(send: Send, policy: AttemptPolicy, run: str | None, after: int) -> Facts:
+    data, reading, usage = send.exchange.data, send.reading, send.usage
+    replied = isinstance(reading, Reply)
+    return {
+        "exchange": send.exchange.id,
+        "purpose": send.link.purpose,
+        "attempt": send.link.attempt,
+        "send": send.send,
+        "used": send.used,
+        "earlier_round": send.exchange.id <= after,
+        "at": moment(data.started_at_us),
+        "session": send.exchange.session,
+        "paid_by_run": run,
+        "cached": not send.paid_here,
+        "provider": data.provider,
+        "endpoint": data.endpoint,
+        "pool": data.pool,
+        "model": data.model,
+        "served_model": data.served_model,
+        "status": data.raw.status,
+        "outcome": str(reading.outcome),
+        "stored_outcome": str(data.outcome),
+        "finish_reason": reading.finish_reason if isinstance(reading, Reply) else None,
+        "message": reading.detail if isinstance(reading, Reply) else reading.message,
+        "not_usable_because": _complaint(send, policy) if replied else None,
+        "maybe_billed": data.maybe_billed,
+        "masked": data.masked,
+        "latency_s": data.total_s,
+        "first_byte_s": data.first_byte_s,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "cost_usd": send.cost_usd,
+        "key": data.key,
+        "text": reading.text if isinstance(reading, Reply) else None,
+        "reasoning": reading.reasoning if isinstance(reading, Reply) else None,
+    }
+
+
+def _complaint(send: Send, policy: AttemptPolicy) -> str | None:
+    """Return what makes an answer unusable by itself; None for one that can be used."""
+    assert isinstance(send.reading, Reply)
+    if send.link.purpose == "answer":
+        found = read_reply(send.reading, policy)
+    else:
+        found = read_answer(send.reading, policy.reformat_validator, policy.aliases)
+    return None if found.error is None else found.error.message
+
+
+async def _next(store: Store, planned: PlannedUnit, replayed: ReplayedUnit, attempt: int | None) -> Facts:
+    ask = await next_ask(store, planned, attempt)
+    facts: Facts = {"by": planned.basis, "why_snapshot": planned.why_snapshot}
+    match ask:
+        case CannotAsk(reason=reason):
+            return facts | {"asks": False, "told": f"nothing can be sent for this unit: {reason}"}
+        case AllServed(outcome=outcome):
+            told = what_next(replayed.state, complete=True)
+            return facts | {"asks": False, "told": told, "outcome": str(outcome)}
+        case NextAsk():
+            return facts | await _ask_facts(store, planned, replayed, ask)
+
+
+async def _ask_facts(store: Store, planned: PlannedUnit, replayed: ReplayedUnit, ask: NextAsk) -> Facts:
+    facts: Facts = {
+        "asks": ask.served_by is None,
+        "told": what_next(replayed.state, complete=ask.served_by is not None),
+        "purpose": ask.purpose,
+        "attempt": ask.request.attempt,
+        "key": ask.built.key,
+        "served_by": ask.served_by,
+        "not_counted": ask.hidden,
+        "claimed_by": await _claim(store, ask.built.key),
+    }
+    if ask.served_by is not None:
+        return facts
+    identity = wanted_identity(ask.built, ask.request, ask.model)
+    found = await nearest_neighbour(
+        store,
+        identity,
+        key=ask.built.key,
+        twin=ask.built.twin,
+        purpose=ask.purpose,
+        case_id=planned.unit.id.case_id,
+    )
+    return facts | {"nearest": None if found is None else _neighbour_facts(found, ask)}
+
+
+def _neighbour_facts(found: Neighbour, ask: NextAsk) -> Mapping[str, JSON]:
+    provider = ask.model.provider.name
+    return {
+        **found.to_json(),
+        "told": [difference_sentence(one) for one in found.differences[:MOST_SHOWN]],
+        "way_out": way_out(found, model=ask.model.name, provider=provider),
+    }
+
+
+async def _claim(store: Store, key: str) -> Facts | None:
+    holder = await store.claim_holder(key)
+    if holder is None:
+        return None
+    return {
+        "pid": holder.owner.pid,
+        "host": holder.owner.host.partition(" ")[0],
+        "until": moment(holder.expires_at_us),
+    }
+
+
+def moment(microseconds: int) -> str:
+    """Return a time as date and time of day, UTC."""
+    return f"{datetime.fromtimestamp(microseconds / 1_000_000, UTC):%Y-%m-%d %H:%M:%S} UTC"
