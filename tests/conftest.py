@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from postgres_server import PostgresServer, a_server
 
 
 class StrayConnectionError(RuntimeError):
@@ -82,3 +83,10 @@ def clean_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def checkout() -> Path:
     """The folder of the checkout that the tests belong to."""
     return Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def postgres(no_network: None) -> Iterator[PostgresServer]:
+    """A Postgres server; skips where none is at hand."""
+    with a_server() as server:
+        yield server

@@ -176,9 +176,13 @@ def wait_said(process: subprocess.Popen[str], words: str, timeout: float = 30) -
 
 
 def run_args(
-    folder: Path, *more: str | Path, models: str = "m", reformatter: str = "none"
+    folder: Path,
+    *more: str | Path,
+    models: str = "m",
+    reformatter: str = "none",
+    store: str | Path | None = None,
 ) -> list[str | Path]:
-    """Return the arguments of a run on the cases of `folder`, with its store beside them."""
+    """Return the arguments of a run on the cases of `folder`, with its store beside them, or elsewhere."""
     return [
         "run",
         "--benchmark",
@@ -192,21 +196,24 @@ def run_args(
         "--config",
         folder / "harness.toml",
         "--store",
-        folder / "store.sqlite3",
+        store or folder / "store.sqlite3",
         *more,
     ]
 
 
-def records(folder: Path, run: str = "latest", *, raw: bool = False) -> list[dict[str, Any]]:
+def records(
+    folder: Path, run: str = "latest", *, raw: bool = False, store: str | Path | None = None
+) -> list[dict[str, Any]]:
     """Return the exported records of a run, with `raw` headers and bodies too."""
-    done = harness("export", run, "--store", folder / "store.sqlite3", *(["--raw"] if raw else []))
+    place = store or folder / "store.sqlite3"
+    done = harness("export", run, "--store", place, *(["--raw"] if raw else []))
     assert done.code == 0, done.err
     return [json.loads(line) for line in done.out.splitlines()]
 
 
-def outcomes(folder: Path, run: str = "latest") -> dict[str, int]:
+def outcomes(folder: Path, run: str = "latest", *, store: str | Path | None = None) -> dict[str, int]:
     """Return how many units of a run ended how."""
     counts: dict[str, int] = {}
-    for record in records(folder, run):
+    for record in records(folder, run, store=store):
         counts[record["outcome"]] = counts.get(record["outcome"], 0) + 1
     return counts

@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from harness.cache.dialects import Access, Fault, StoreDialect
+from harness.cache.reconnection import PatientConnection, Reconnection
 from harness.errors import StoreError
 
 logger = logging.getLogger(__name__)
@@ -38,6 +38,10 @@ class StoreGoneError(StoreError):
     """The store's file was deleted, moved or replaced while it was in use: nothing more may be written."""
 
 
+class CommitUnknownError(StoreError):
+    """A commit got no answer and the server did not come back: it may have been made, or not."""
+
+
 class _HeldByAnotherError(Exception):
     """The write lock was not to be had in time; nothing was begun."""
 
@@ -60,14 +64,32 @@ class Database:
         self._identity = dialect.identity()
         self._reader = dialect.reader(access)
         self._writer = dialect.writer() if access == "rw" else None
+        self._reconnection = Reconnection(dialect, self._reader, sleep=sleep)
+
+    async def recognise(self) -> None:
+        """Remember which store this is, once its tables are there; a lost server is waited for from now on.
+
+        Raises NotAStoreError.
+        """
+        async with self.reading() as connection:
+            await self.dialect.recognise(connection)
+        self._identity = self.dialect.identity()
+        self._reconnection.allowed = True
+
+    async def comes_back(self, error: BaseException) -> bool:
+        """Wait, for a bounded time, until a server that was lost answers again: then it is worth a new try.
+
+        False where this is no lost connection, or the server does not come back.
+        """
+        return await self._reconnection.comes_back(error)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
         """Give a connection that sees the last commit. Database errors become StoreError."""
         try:
-            async with self._reader.connect() as connection:
+            async with PatientConnection(self._reader, self._reconnection) as connection:
                 yield connection
-        except SQLAlchemyError as error:
+        except self.dialect.errors as error:
             self.refuse(error)
 
     async def read(self, work: Callable[[AsyncConnection], Coroutine[Any, Any, Result]]) -> Result:
@@ -120,7 +142,7 @@ class Database:
     async def _lock(self, connection: AsyncConnection) -> None:
         try:
             await connection.begin()
-        except SQLAlchemyError as error:
+        except self.dialect.errors as error:
             if self.fault(error) is Fault.BUSY:
                 raise _HeldByAnotherError from error
             raise
@@ -134,10 +156,36 @@ class Database:
         connection = await self._begin(self.writable())
         try:
             yield Transaction(connection, self.dialect)
-            await connection.commit()
+            await self._commit(connection)
             self._check_place()
         finally:
             await asyncio.shield(connection.close())
+
+    async def _commit(self, connection: AsyncConnection) -> None:
+        """Commit; where the answer to that was lost, find out what became of it before anyone acts on it."""
+        try:
+            await connection.commit()
+        except self.dialect.errors as error:
+            if self.fault(error) is not Fault.LOST:
+                raise
+            await connection.invalidate()
+            if not await self._was_committed(error):
+                raise
+
+    async def _was_committed(self, error: Exception) -> bool:
+        """Tell what became of a commit that got no answer. Raises CommitUnknownError where nobody can say."""
+        unknown = CommitUnknownError(
+            f"the store {self.place!r} lost its server in the middle of a commit, so nobody knows yet "
+            "whether the last answers are in it; when the server is back, run the same command again: it "
+            "looks first, and asks only for what is missing"
+        )
+        if not await self.comes_back(error):
+            raise unknown from error
+        try:
+            async with self.reading() as connection:
+                return await self.dialect.was_committed(connection)
+        except StoreError as failed:
+            raise unknown from failed
 
     def _check_place(self) -> None:
         """Raise StoreGoneError where what was just committed lies in a file that nobody will find."""
@@ -150,9 +198,7 @@ class Database:
     def writable(self) -> AsyncEngine:
         """Return the writing engine. Raises StoreError where the store is open for reading only."""
         if self._writer is None:
-            raise StoreError(
-                f"the store {self.place!r} can only be read; make its file and folder writable, or copy it"
-            )
+            raise StoreError(f"the store {self.place!r} can only be read; {self.dialect.way_to_write}")
         return self._writer
 
     def fault(self, error: BaseException) -> Fault:
@@ -168,7 +214,7 @@ class Database:
         if isinstance(error, StoreError):
             return error
         original = getattr(error, "orig", None) or error
-        advice = _ADVICE.get(self.fault(error))
+        advice = self.dialect.advice.get(self.fault(error))
         if advice is None:
             reason = f"{type(original).__name__}: {original}"
             return StoreError(f"the store {self.place!r} refused an entry ({reason})")
@@ -184,7 +230,7 @@ class Database:
         for _ in range(BUSY_TRIES - 1):
             try:
                 return await _begun(engine)
-            except SQLAlchemyError as error:
+            except self.dialect.errors as error:
                 if self.fault(error) is not Fault.BUSY:
                     raise
                 logger.warning("the store is held by another process; waiting")
@@ -200,17 +246,3 @@ async def _begun(engine: AsyncEngine) -> AsyncConnection:
         await asyncio.shield(connection.close())
         raise
     return connection
-
-
-_ADVICE: Final = {
-    Fault.BUSY: "is held by another process that does not let go; stop that process, then run the same "
-    "command again: what was committed is kept",
-    Fault.FULL: "cannot grow: its disk is full; free some space, then run the same command again: "
-    "what was committed is kept",
-    Fault.READ_ONLY: "cannot be written; make its file and folder writable, then run the same command "
-    "again: what was committed is kept",
-    Fault.UNREACHABLE: "cannot be reached: reading or writing its file failed; check the disk, then run the "
-    "same command again: what was committed is kept",
-    Fault.DAMAGED: "is damaged; stop, copy the file, and look at it with `harness store verify`, or go back "
-    "to a backup",
-}

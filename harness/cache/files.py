@@ -7,11 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from harness.cache.dialects import APPLICATION_ID, Access
+from harness.cache.dialects import APPLICATION_ID, PRIVATE_MODE, Access
 from harness.cache.tables import SCHEMA_VERSION
 from harness.errors import NotAStoreError, StoreError, StoreVersionError
 
-PRIVATE_MODE: Final = 0o600
 MOUNTS: Final = Path("/proc/mounts")
 
 NETWORK_FILE_SYSTEMS: Final = frozenset(
@@ -84,11 +83,11 @@ def check_file(path: Path) -> None:
     check_version(int.from_bytes(header[_USER_VERSION], "big"), path)
 
 
-def check_version(version: int, path: Path) -> None:
+def check_version(version: int, place: str | Path) -> None:
     """Raise StoreVersionError for a version that this program does not know yet."""
     if version > SCHEMA_VERSION:
         raise StoreVersionError(
-            f"the store {str(path)!r} has version {version}, written by a newer version of the program; "
+            f"the store {str(place)!r} has version {version}, written by a newer version of the program; "
             f"this one reads up to {SCHEMA_VERSION}: update it"
         )
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
+from harness.cache.postgres_address import is_postgres, read_address, shown_address
 from harness.errors import ConfigError
 
 SCHEME: Final = "sqlite+aiosqlite"
+POSTGRES_SCHEME: Final = "postgresql+asyncpg"
 FOLDER: Final = ".harness"
 FILE: Final = "store.sqlite3"
 CONFIG_FILE: Final = "harness.toml"
@@ -40,12 +42,19 @@ def find_store(explicit: str | None, env: Mapping[str, str], config_store: str |
 def store_url(place: str, *, base: Path) -> str:
     """Return the URL of a store given as URL or path, with an absolute path in it.
 
-    The path stands in the URL as it is, without percent escapes.
+    The path stands in the URL as it is, without percent escapes. Raises ConfigError for an address that
+    cannot be one, or of a database that this version does not open.
     """
     if not _HAS_SCHEME.match(place):
         return f"{SCHEME}:///{_absolute(place, base)}"
+    if is_postgres(place):
+        read_address(place)
+        return f"{POSTGRES_SCHEME}://{place.partition('://')[2]}"
     if not place.startswith("sqlite"):
-        return place
+        raise ConfigError(
+            f"store {display(place)!r} ({place.partition('://')[0]}) is of a kind that this version does not "
+            f"open; give a path, {SCHEME}:///PATH, or postgresql://USER@HOST/DATABASE"
+        )
     path = _path_text(place)
     if not path or path == ":memory:":
         raise ConfigError(f"store {place!r} names no file; give a path, or {SCHEME}:///PATH")
@@ -55,23 +64,34 @@ def store_url(place: str, *, base: Path) -> str:
 def sqlite_path(url: str) -> Path:
     """Return the file of an SQLite store. Raises ConfigError for any other database."""
     if not url.startswith("sqlite"):
-        scheme = urlsplit(url).scheme or "no scheme"
-        raise ConfigError(
-            f"store {display(url)!r} ({scheme}) is of a kind that this version does not open; "
-            f"give a path, or {SCHEME}:///PATH"
-        )
+        raise ConfigError(f"store {display(url)!r} is no file; give a path, or {SCHEME}:///PATH")
     return Path(_path_text(store_url(url, base=Path.cwd())))
 
 
 def display(url: str) -> str:
-    """Return a store's URL as it may be shown: a file as its path, else no credentials and no query."""
+    """Return a store's URL as it may be shown: a file as its path, else no credentials, and of its query
+    only what tells where it is.
+    """
     if url.startswith("sqlite"):
         return _path_text(url)
     if not _HAS_SCHEME.match(url):
         return url
+    if is_postgres(url):
+        with suppress(ConfigError):
+            return shown_address(url)
     scheme, _, rest = url.partition("://")
     # Up to the last @, whatever a password is made of.
     return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0]}"
+
+
+def as_given_again(place: str) -> str:
+    """Return a store's URL or path as a command that is printed may repeat it: with *** for a password."""
+    if not is_postgres(place):
+        return place if not _HAS_SCHEME.match(place) or place.startswith("sqlite") else display(place)
+    try:
+        return shown_address(place, user=True)
+    except ConfigError:
+        return display(place)
 
 
 def _path_text(url: str) -> str:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 from typing import Final, TypeAlias
 
 from sqlalchemy import inspect, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from harness.cache.database import Database, Transaction
-from harness.cache.files import PRIVATE_MODE, check_version
-from harness.cache.tables import META, METADATA, SCHEMA_VERSION
-from harness.errors import NotAStoreError, StoreError, StoreVersionError
+from harness.cache.files import check_version
+from harness.cache.tables import META, SCHEMA_VERSION
+from harness.errors import NotAStoreError, StoreVersionError
 
 Migration: TypeAlias = Callable[[Transaction], Awaitable[None]]
 
@@ -23,22 +21,22 @@ MIGRATIONS: Final[Mapping[int, Migration]] = {}
 _VERSION_NAME: Final = "schema_version"
 
 
-async def prepare(
-    database: Database, path: Path, *, migrations: Mapping[int, Migration] = MIGRATIONS
-) -> Path | None:
-    """Make a new store's tables, or check the version and migrate; return the backup made before that.
+async def prepare(database: Database, *, migrations: Mapping[int, Migration] = MIGRATIONS) -> str | None:
+    """Make a new store's tables, or check the version and migrate; return where the older store is kept.
 
     Raises StoreVersionError, NotAStoreError, StoreError.
     """
     async with database.reading() as connection:
         version = await stored_version(connection)
+    kept = None
     if version is None:
         await _create(database)
-        return None
-    check_version(version, path)
-    if version == SCHEMA_VERSION:
-        return None
-    return await _migrate(database, path, version, migrations)
+    else:
+        check_version(version, database.place)
+        if version != SCHEMA_VERSION:
+            kept = await _migrate(database, version, migrations)
+    await database.recognise()
+    return kept
 
 
 async def stored_version(connection: AsyncConnection) -> int | None:
@@ -55,47 +53,27 @@ async def _create(database: Database) -> None:
     async with database.writing() as transaction:
         # Another process may have made the tables since we looked.
         if await stored_version(transaction.connection) is None:
-            await transaction.connection.run_sync(METADATA.create_all)
+            await transaction.dialect.create_tables(transaction.connection)
             await _set_version(transaction, SCHEMA_VERSION)
 
 
-async def _migrate(
-    database: Database, path: Path, version: int, migrations: Mapping[int, Migration]
-) -> Path:
+async def _migrate(database: Database, version: int, migrations: Mapping[int, Migration]) -> str:
     missing = [step for step in range(version, SCHEMA_VERSION) if step not in migrations]
     if missing:
         raise StoreVersionError(
-            f"the store {str(path)!r} has version {version}, too old for this program; "
+            f"the store {database.place!r} has version {version}, too old for this program; "
             "open it with an older version of the program first"
         )
     database.writable()
-    backup = await _back_up(database, path, version)
+    async with database.reading() as connection:
+        kept = await database.dialect.keep_copy(connection, version)
     async with database.writing() as transaction:
         # Another process may have migrated since we looked.
         current = await stored_version(transaction.connection)
         for step in range(version if current is None else current, SCHEMA_VERSION):
             await migrations[step](transaction)
             await _set_version(transaction, step + 1)
-    return backup
-
-
-async def _back_up(database: Database, path: Path, version: int) -> Path:
-    for number in range(1, 1000):
-        target = path.with_name(f"{path.name}.v{version}-backup-{number}")
-        try:
-            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR, PRIVATE_MODE))
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise StoreError(f"cannot create the backup {str(target)!r} ({error.strerror})") from error
-        try:
-            async with database.reading() as connection:
-                await database.dialect.backup(connection, target)
-        except BaseException:
-            target.unlink(missing_ok=True)
-            raise
-        return target
-    raise StoreError(f"too many backups beside {str(path)!r}; move some away")
+    return kept
 
 
 async def _set_version(transaction: Transaction, version: int) -> None:

@@ -9,33 +9,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from harness.cache.backup import BackupStore
 from harness.cache.blobs import BlobStore
 from harness.cache.claims import LEASE_S, RENEW_EVERY_S, ClaimHolder
 from harness.cache.database import Database, Sleep
 from harness.cache.derived import DerivedStore
-from harness.cache.dialects import Fault, SqliteDialect
-from harness.cache.files import (
-    MOUNTS,
-    check_file,
-    create_file,
-    network_file_system,
-    ways_to_open,
-)
-from harness.cache.location import display, sqlite_path, store_url
+from harness.cache.files import MOUNTS
+from harness.cache.location import store_url
 from harness.cache.maintenance import MaintenanceStore
 from harness.cache.media_index import MediaStore
 from harness.cache.merge import MergeStore
-from harness.cache.migrations import MIGRATIONS, Migration, prepare
+from harness.cache.migrations import MIGRATIONS, Migration
 from harness.cache.neighbours import NeighbourStore
+from harness.cache.opening import Opening, open_database
 from harness.cache.owner import Owner
 from harness.cache.parts import Clock, now_us
 from harness.cache.runs import RunStore
 from harness.cache.units import UnitStore
 from harness.cache.verification import VerifyStore
-from harness.errors import StoreError
 
 __all__ = ["LEASE_S", "RENEW_EVERY_S", "ClaimHolder", "Store"]
 
@@ -90,37 +81,22 @@ class Store(
 
         A missing one is made, unless `create` is False; an older one is migrated after a backup; one that
         cannot be written is opened for reading (`read_only`). `warn` is told what the user should know.
-        Raises StoreError, NotAStoreError (the file stays untouched), StoreVersionError (likewise).
+        Raises StoreError, NotAStoreError (what is there stays untouched), StoreVersionError (likewise).
         """
         url = store_url(url, base=Path.cwd())
-        path = sqlite_path(url)
-        if not path.exists() and not create:
-            raise StoreError(f"there is no store at {display(url)!r}; give another place with --store")
-        if create:
-            create_file(path)
-        check_file(path)
-        kind = network_file_system(path, mounts=mounts)
-        if kind is not None:
-            warn(
-                f"the store {display(url)!r} is on a network file system ({kind}): use it from one machine "
-                "at a time, or keep it on a local disk"
-            )
-        database, backup = await _open_database(path, display(url), sleep, migrations)
-        if backup is not None:
-            warn(f"the store was brought up to date; the older one is kept as {str(backup)!r}")
-        if database.access != "rw":
-            warn(f"the store {display(url)!r} cannot be written: it is open for reading only")
+        opening = Opening(create=create, warn=warn, sleep=sleep, mounts=mounts, migrations=migrations)
+        database = await open_database(url, opening)
         store = cls(url, database, clock=clock, sleep=sleep, owner=owner)
         store._start()
         return store
 
     @property
     def url(self) -> str:
-        """Return the store's URL with an absolute path; show it with `display`."""
+        """Return the store's URL with an absolute path; it may hold a password: show it with `display`."""
         return self._url
 
     async def close(self) -> None:
-        """Give up our claims, commit what is queued, and close the file. A second call does nothing."""
+        """Give up our claims, commit what is queued, and close the database. A second call does nothing."""
         if self._closed:
             return
         self._closed = True
@@ -149,31 +125,3 @@ async def bring_up_to_date(path: Path) -> None:
     """Migrate the store in a file to the version of this program. Raises StoreError."""
     async with await Store.open(str(path), create=False):
         pass
-
-
-async def _open_database(
-    path: Path, place: str, sleep: Sleep, migrations: Mapping[int, Migration]
-) -> tuple[Database, Path | None]:
-    """Open by the best way that works, and make sure of the version."""
-    dialect = SqliteDialect(path)
-    *others, last = ways_to_open(path)
-    for access in others:
-        try:
-            return await _prepared(Database(dialect, place, access, sleep=sleep), path, migrations)
-        except StoreError as error:
-            fault = None if error.__cause__ is None else dialect.fault(error.__cause__)
-            if fault not in {Fault.READ_ONLY, Fault.UNREACHABLE}:
-                raise
-    return await _prepared(Database(dialect, place, last, sleep=sleep), path, migrations)
-
-
-async def _prepared(
-    database: Database, path: Path, migrations: Mapping[int, Migration]
-) -> tuple[Database, Path | None]:
-    try:
-        return database, await prepare(database, path, migrations=migrations)
-    except BaseException as error:
-        await database.close()
-        if isinstance(error, SQLAlchemyError):
-            database.refuse(error)
-        raise

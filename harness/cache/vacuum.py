@@ -51,17 +51,18 @@ async def vacuum(path: Path, *, derived: bool, clock: Clock = now_us) -> Vacuume
     With `derived` also records and scores, which `harness score` makes anew. Deletes in one commit; where the
     file cannot be compacted after it, it stays sound. Raises StoreError where another process has it open.
     """
-    database = Database(SqliteDialect(path, busy_timeout_s=WAIT_S), str(path), "rw")
+    dialect = SqliteDialect(path, busy_timeout_s=WAIT_S)
+    database = Database(dialect, str(path), "rw")
     before = _size(path)
     try:
         async with database.writable().connect() as connection:
-            await database.dialect.take_alone(connection)
+            await dialect.take_alone(connection)
             try:
                 async with connection.begin():
                     counts = await _clean(connection, derived=derived, now=clock())
-                await database.dialect.compact(connection)
+                await dialect.compact(connection)
             finally:
-                await database.dialect.let_others_in(connection)
+                await dialect.let_others_in(connection)
     except (SQLAlchemyError, sqlite3.Error) as error:
         if database.fault(error) is Fault.BUSY:
             raise StoreError(

@@ -28,6 +28,7 @@ from harness.cache.tables import (
     AnyRow,
 )
 from harness.canonical import digest, sha256_hex, unpack
+from harness.errors import StoreError
 from harness.outcomes import USABLE, ExchangeOutcome, UnitOutcome
 
 ROWS: Final = 100
@@ -49,13 +50,23 @@ class VerifyStore(StorePart):
         problems: list[str] = []
         async with self._database.reading() as connection:
             problems += await self._database.dialect.integrity_problems(connection)
-        for statement, sentence in _DANGLING.items():
-            problems += await self._sentences(statement, sentence)
-        async for found in self._all_contents():
-            problems += found
-            if len(problems) >= MOST_PROBLEMS:
-                break
+        structure_is_sound = not problems
+        try:
+            async for found in self._all_problems():
+                problems += found
+                if len(problems) >= MOST_PROBLEMS:
+                    break
+        except StoreError as error:
+            if structure_is_sound:
+                raise
+            problems.append(f"the rest could not be looked at: {error}")
         return problems[:MOST_PROBLEMS]
+
+    async def _all_problems(self) -> AsyncIterator[Sequence[str]]:
+        for statement, sentence in _DANGLING.items():
+            yield await self._sentences(statement, sentence)
+        async for found in self._all_contents():
+            yield found
 
     async def _all_contents(self) -> AsyncIterator[Sequence[str]]:
         async for row in self._rows_to_check(BLOB, BLOB.c.sha256):

@@ -9,13 +9,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
-from harness.cache.database import Database, StoreGoneError, Transaction
+from harness.cache.database import CommitUnknownError, Database, StoreGoneError, Transaction
 from harness.cache.dialects import Fault
 from harness.errors import HarnessError, StoreError
 
 logger = logging.getLogger(__name__)
 
 MAX_GROUP: Final = 256
+LOST_TRIES: Final = 5
+"""How often a group is written again whose server was lost meanwhile and came back."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -120,6 +122,11 @@ class Writer:
         """Commit a group; when it fails for the sake of one entry, commit the others one by one."""
         try:
             error = await self._commit(group)
+            for _ in range(LOST_TRIES if not group[0].alone else 0):
+                if error is None or not await self._database.comes_back(error):
+                    break
+                # Nothing of the group was committed; it was paid for, and is still at hand.
+                error = await self._commit(group)
             if error is None:
                 return
             if self._fails_everything(error):
@@ -157,7 +164,7 @@ class Writer:
         return None
 
     def _fails_everything(self, error: Exception) -> bool:
-        if isinstance(error, StoreGoneError):
+        if isinstance(error, StoreGoneError | CommitUnknownError):
             return True
         return not isinstance(error, HarnessError) and self._database.fault(error) is not Fault.REFUSED
 

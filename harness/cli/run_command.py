@@ -17,7 +17,8 @@ from pathlib import Path
 from tqdm import tqdm
 
 from harness import exit_codes
-from harness.cache.location import display, find_store, sqlite_path
+from harness.cache.location import as_given_again, display, find_store
+from harness.cache.opening import is_there
 from harness.cache.rows import Run, UnitId, UnitState
 from harness.cache.store import Store
 from harness.canonical import JSON
@@ -153,7 +154,7 @@ async def _as_it_is(
     """Give the store, None where there is none yet, and how far the run has come; nothing is written."""
     async with AsyncExitStack() as stack:
         store = known = None
-        if sqlite_path(url).exists():
+        if await is_there(url):
             store = await stack.enter_async_context(await Store.open(url, create=False))
             digest = plan.manifest.digest()
             known = next((run for run in await store.runs() if run.digest == digest), None)
@@ -363,5 +364,5 @@ def _resume(opening: Opening, invocation: Invocation) -> str:
     if invocation.config_path is not None:
         words += ["--config", str(invocation.config_path)]
     if invocation.store is not None:
-        words += ["--store", invocation.store]
+        words += ["--store", as_given_again(invocation.store)]
     return shlex.join(words)

@@ -75,7 +75,7 @@ def verify(as_json: bool, store: str | None, config_path: Path | None) -> int:
         click.echo("\n".join(problems) or "sound: nothing is wrong")
     if problems:
         say(
-            "what to do: keep a copy of the file as it is; go back to a backup, and take over what is new "
+            "what to do: keep a copy of the store as it is; go back to a backup, and take over what is new "
             "since with `harness store merge`; `harness explain` shows what stands behind a unit"
         )
     return 1 if problems else 0

@@ -8,13 +8,14 @@ from pathlib import Path
 import click
 
 from harness.cache.location import display, sqlite_path
+from harness.cache.postgres_address import is_postgres
 from harness.cache.store import Store
 from harness.cache.vacuum import Vacuumed
 from harness.cache.vacuum import vacuum as vacuum_file
 from harness.cli.options import config_option, json_option, print_json, say, store_option
 from harness.cli.store_place import file_store, store_place
 from harness.cli.tables import Column, render_table
-from harness.errors import StoreError
+from harness.errors import ConfigError, StoreError
 
 
 @click.command(
@@ -50,6 +51,11 @@ def vacuum(derived: bool, as_json: bool, store: str | None, config_path: Path | 
 
 
 async def _vacuum(url: str, *, derived: bool) -> Vacuumed:
+    if is_postgres(url):
+        raise ConfigError(
+            f"{display(url)!r} is on a Postgres server, which gives space back by itself (autovacuum); "
+            "VACUUM FULL in psql does it at once, while nobody works on the store"
+        )
     # Opened once as always: an older store is brought up to date first.
     async with await Store.open(url, create=False, warn=say) as store:
         if store.read_only:

@@ -21,6 +21,9 @@ from harness.errors import ConfigError, StoreError
 
 WORKER = Path(__file__).with_name("store_worker.py")
 
+ON_SQLITE = pytest.mark.parametrize("empty_place", ["sqlite"], indirect=True)
+"""For tests that look into the file itself."""
+
 
 async def filled(store: Store, count: int = 3) -> None:
     run, session = await a_session(store)
@@ -41,6 +44,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+@ON_SQLITE
 async def test_a_backup_holds_everything_and_is_private(
     store: Store, store_path: Path, tmp_path: Path
 ) -> None:

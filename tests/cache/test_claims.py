@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,14 +54,14 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-async def ours(store_path: Path, clock: Clock) -> AsyncIterator[Store]:
-    async with await Store.open(str(store_path), clock=clock) as store:
+async def ours(place: str, clock: Clock) -> AsyncIterator[Store]:
+    async with await Store.open(place, clock=clock) as store:
         yield store
 
 
 @pytest.fixture
-async def theirs(ours: Store, store_path: Path, clock: Clock) -> AsyncIterator[Store]:
-    async with await Store.open(str(store_path), clock=clock) as store:
+async def theirs(ours: Store, place: str, clock: Clock) -> AsyncIterator[Store]:
+    async with await Store.open(place, clock=clock) as store:
         yield store
 
 
@@ -108,10 +107,10 @@ async def test_an_append_gives_the_claim_up_in_the_same_commit(ours: Store, thei
 
 
 async def test_a_lapsed_lease_is_taken_over_and_its_late_owner_cannot_undo_that(
-    store_path: Path, theirs: Store, clock: Clock
+    place: str, theirs: Store, clock: Clock
 ) -> None:
     elsewhere = gone(host="another machine")
-    async with await Store.open(str(store_path), clock=clock, owner=elsewhere) as ours:
+    async with await Store.open(place, clock=clock, owner=elsewhere) as ours:
         await ours.claim(KEY)
         clock.pass_s(LEASE_S - 0.001)
         assert not await theirs.claim(KEY)
@@ -135,11 +134,11 @@ async def test_a_clock_that_was_set_takes_no_claim_from_a_process_that_lives(
     assert await theirs.claim(KEY)
 
 
-async def test_leases_are_renewed_every_twenty_seconds(store_path: Path, clock: Clock) -> None:
+async def test_leases_are_renewed_every_twenty_seconds(place: str, clock: Clock) -> None:
     ticks = Ticks()
     async with (
-        await Store.open(str(store_path), clock=clock, sleep=ticks.sleep) as ours,
-        await Store.open(str(store_path), clock=clock) as theirs,
+        await Store.open(place, clock=clock, sleep=ticks.sleep) as ours,
+        await Store.open(place, clock=clock) as theirs,
     ):
         await ours.claim(KEY)
         for _ in range(5):
@@ -153,9 +152,9 @@ async def test_leases_are_renewed_every_twenty_seconds(store_path: Path, clock: 
     assert set(ticks.asked) == {RENEW_EVERY_S}
 
 
-async def test_renewing_goes_on_after_a_fault(store_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_renewing_goes_on_after_a_fault(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = Ticks()
-    async with await Store.open(str(store_path), sleep=ticks.sleep) as store:
+    async with await Store.open(place, sleep=ticks.sleep) as store:
         tried = asyncio.Event()
 
         async def fails() -> None:
@@ -178,9 +177,9 @@ async def test_renewing_goes_on_after_a_fault(store_path: Path, monkeypatch: pyt
     ],
 )
 async def test_the_claim_of_a_dead_process_is_taken_over_at_once(
-    store_path: Path, ours: Store, owner: dict[str, object]
+    place: str, ours: Store, owner: dict[str, object]
 ) -> None:
-    dead = await Store.open(str(store_path), owner=gone(**owner))
+    dead = await Store.open(place, owner=gone(**owner))
     await dead.claim(KEY)
     assert await ours.claims([KEY]) == set()
     assert await ours.claim(KEY)
@@ -191,18 +190,18 @@ async def test_the_claim_of_a_dead_process_is_taken_over_at_once(
 
 
 async def test_the_claim_of_another_machine_holds_until_its_lease_ends(
-    store_path: Path, ours: Store, clock: Clock
+    place: str, ours: Store, clock: Clock
 ) -> None:
     other = gone(host="another machine", pid=2**22 + 1)
-    async with await Store.open(str(store_path), owner=other, clock=clock) as far:
+    async with await Store.open(place, owner=other, clock=clock) as far:
         await far.claim(KEY)
         assert not await ours.claim(KEY)
         clock.pass_s(LEASE_S)
         assert await ours.claim(KEY)
 
 
-async def test_closing_gives_up_all_claims(store_path: Path, ours: Store) -> None:
-    other = await Store.open(str(store_path))
+async def test_closing_gives_up_all_claims(place: str, ours: Store) -> None:
+    other = await Store.open(place)
     await asyncio.gather(*(other.claim(a_key(n)) for n in range(5)))
     await other.close()
     assert await ours.claims([a_key(n) for n in range(5)]) == set()
@@ -267,10 +266,10 @@ def test_a_process_of_another_machine_is_never_called_dead() -> None:
 
 
 async def test_a_process_that_slept_through_its_lease_learns_that_its_claim_is_gone(
-    store_path: Path, theirs: Store, clock: Clock
+    place: str, theirs: Store, clock: Clock
 ) -> None:  # F25
     elsewhere = gone(host="another machine")
-    async with await Store.open(str(store_path), clock=clock, owner=elsewhere) as ours:
+    async with await Store.open(place, clock=clock, owner=elsewhere) as ours:
         await ours.claim(KEY)
         await ours.claim(a_key("kept"))
         assert await ours.still_claimed(KEY)

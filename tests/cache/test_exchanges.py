@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -59,11 +58,11 @@ async def test_an_exchange_without_an_answer_comes_back_as_it_was(store: Store) 
     assert stored.data == given
 
 
-async def test_what_is_committed_is_there_after_opening_again(store_path: Path) -> None:
-    async with await Store.open(str(store_path)) as store:
+async def test_what_is_committed_is_there_after_opening_again(place: str) -> None:
+    async with await Store.open(place) as store:
         _, session = await a_session(store)
         await store.append(an_exchange(), session=session, serve=True)
-    async with await Store.open(str(store_path)) as again:
+    async with await Store.open(place) as again:
         assert (await again.served([a_key("one")]))[a_key("one")].data == an_exchange()
 
 
@@ -151,8 +150,8 @@ async def test_a_cancelled_caller_loses_no_exchange(store: Store) -> None:  # F2
     assert a_key("one") in await store.served([a_key("one")])
 
 
-async def test_closing_commits_what_is_queued(store_path: Path) -> None:
-    store = await Store.open(str(store_path))
+async def test_closing_commits_what_is_queued(place: str) -> None:
+    store = await Store.open(place)
     _, session = await a_session(store)
     tasks = [
         asyncio.create_task(store.append(an_exchange(n), session=session, serve=True)) for n in range(300)
@@ -162,8 +161,8 @@ async def test_closing_commits_what_is_queued(store_path: Path) -> None:
     assert len({await task for task in tasks}) == 300
 
 
-async def test_a_closed_store_takes_nothing(store_path: Path) -> None:
-    store = await Store.open(str(store_path))
+async def test_a_closed_store_takes_nothing(place: str) -> None:
+    store = await Store.open(place)
     await store.close()
     with pytest.raises(StoreError, match="is closed"):
         await store.put_blob(b"late")

@@ -20,6 +20,9 @@ from harness.errors import NotAStoreError, StoreError, StoreVersionError
 from harness.media import Media
 from harness.outcomes import ExchangeOutcome, UnitOutcome
 
+ON_SQLITE = pytest.mark.parametrize("empty_place", ["sqlite"], indirect=True)
+"""For tests that look into the file itself."""
+
 
 @pytest.fixture
 def other_path(tmp_path: Path, empty_store: Path) -> Path:
@@ -98,6 +101,7 @@ async def blobs(store: Store) -> list[str]:
         return [row[0] for row in await connection.exec_driver_sql("SELECT sha256 FROM blob")]
 
 
+@ON_SQLITE
 async def test_merging_twice_changes_nothing(store: Store, store_path: Path, other_path: Path) -> None:
     async with opened(other_path) as other:
         run, session = await a_session(other, "theirs")
@@ -113,6 +117,7 @@ async def test_merging_twice_changes_nothing(store: Store, store_path: Path, oth
     assert dump(store_path) == before
 
 
+@ON_SQLITE
 async def test_a_dry_run_tells_the_same_and_writes_nothing(
     store: Store, store_path: Path, other_path: Path
 ) -> None:
@@ -353,6 +358,7 @@ async def test_what_was_derived_from_a_run_is_dropped_where_it_changes(
     assert len([row async for row in store.records(quiet)]) == 1
 
 
+@ON_SQLITE
 async def test_grades_and_kept_bytes_come_along_once(
     store: Store, store_path: Path, other_path: Path
 ) -> None:
@@ -380,6 +386,7 @@ async def test_claims_stay_where_they_are(store: Store, other_path: Path) -> Non
     assert await store.claim_holder("k") is None
 
 
+@ON_SQLITE
 async def test_a_store_is_not_merged_into_itself(store: Store, store_path: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(store_path)
     for path in (store_path, tmp_path / "link"):

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -13,10 +12,10 @@ A, B = "abcd1111" + "a" * 56, "abcd2222" + "b" * 56
 
 
 @pytest.fixture
-async def timed(store_path: Path) -> AsyncIterator[Store]:
+async def timed(place: str) -> AsyncIterator[Store]:
     """A store whose clock goes one microsecond on with every look."""
     now = iter(range(1_000, 1_000_000))
-    async with await Store.open(str(store_path), clock=lambda: next(now)) as store:
+    async with await Store.open(place, clock=lambda: next(now)) as store:
         yield store
 
 

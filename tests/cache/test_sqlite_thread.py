@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -28,6 +30,13 @@ def count_hops(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(SqliteThread, "_execute", counted)
     return hops
+
+
+@pytest.fixture
+async def store(store_path: Path) -> AsyncIterator[Store]:
+    """A store in a file: no other lives in threads."""
+    async with await Store.open(str(store_path)) as opened:
+        yield opened
 
 
 async def test_a_group_of_entries_is_one_hop(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

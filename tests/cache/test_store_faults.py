@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,12 @@ from harness.messages import RawReply
 BIG = RawReply(200, {}, bytes(range(256)) * 16)
 
 
+@pytest.fixture
+async def store_in_a_file(store_path: Path) -> AsyncIterator[Store]:
+    async with await Store.open(str(store_path)) as opened:
+        yield opened
+
+
 async def limit_pages(store: Store, pages: int) -> None:
     """Let SQLite believe that the disk ends after so many pages more than are used."""
     async with store._database.writable().connect() as connection:
@@ -28,7 +35,10 @@ async def limit_pages(store: Store, pages: int) -> None:
         await connection.exec_driver_sql(f"PRAGMA max_page_count={used + pages}")
 
 
-async def test_a_full_disk_fails_every_waiting_entry_and_says_what_to_do(store: Store) -> None:  # F23
+async def test_a_full_disk_fails_every_waiting_entry_and_says_what_to_do(  # F23
+    store_in_a_file: Store,
+) -> None:
+    store = store_in_a_file
     _, session = await a_session(store)
     await limit_pages(store, 3)
     begun: list[object] = []
@@ -41,7 +51,8 @@ async def test_a_full_disk_fails_every_waiting_entry_and_says_what_to_do(store: 
     assert len(begun) == 1
 
 
-async def test_the_store_goes_on_when_there_is_space_again(store: Store) -> None:
+async def test_the_store_goes_on_when_there_is_space_again(store_in_a_file: Store) -> None:
+    store = store_in_a_file
     _, session = await a_session(store)
     await limit_pages(store, 0)
     with pytest.raises(StoreError, match="disk is full"):

@@ -71,8 +71,8 @@ async def test_the_stores_address_is_absolute(tmp_path: Path, monkeypatch: pytes
         assert store.url == f"sqlite+aiosqlite:///{tmp_path / 's.db'}"
 
 
-async def test_writes_are_flushed_to_the_disk_before_they_count(store: Store) -> None:  # F23
-    async with store._database.writing() as transaction:
+async def test_writes_are_flushed_to_the_disk_before_they_count(store_path: Path) -> None:  # F23
+    async with await Store.open(str(store_path)) as store, store._database.writing() as transaction:
         settings = [
             (await transaction.connection.execute(text(f"PRAGMA {name}"))).scalar_one()
             for name in ("journal_mode", "synchronous", "foreign_keys")

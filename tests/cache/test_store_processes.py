@@ -50,14 +50,14 @@ def go_on(process: Process) -> None:
     process.stdin.write(b"\n")
 
 
-async def test_a_killed_process_loses_nothing_that_it_was_told_is_committed(store_path: Path) -> None:  # F23
-    async with worker("append_for_ever", store_path) as process:
+async def test_a_killed_process_loses_nothing_that_it_was_told_is_committed(place: str) -> None:  # F23
+    async with worker("append_for_ever", place) as process:
         told = [int(await line(process)) for _ in range(200)]
         process.kill()
         rest, errors = await process.communicate()
     told += [int(text) for text in rest.decode().split("\n")[:-1]]
     assert errors == b""
-    async with await Store.open(str(store_path)) as store:
+    async with await Store.open(place) as store:
         assert set(await store.exchanges(told)) == set(told)
         assert await store.verify() == []
         # Exchange, served key and link of one entry are there together, or not at all.
@@ -68,26 +68,26 @@ async def test_a_killed_process_loses_nothing_that_it_was_told_is_committed(stor
         assert await store.start_session(run.id, {}) == 2
 
 
-async def test_two_processes_with_many_writers_and_readers_never_meet_a_lock(store_path: Path) -> None:  # F44
+async def test_two_processes_with_many_writers_and_readers_never_meet_a_lock(place: str) -> None:  # F44
     async with (
-        worker("write_and_read", store_path, "a", 64, 3) as one,
-        worker("write_and_read", store_path, "b", 64, 3) as two,
+        worker("write_and_read", place, "a", 64, 3) as one,
+        worker("write_and_read", place, "b", 64, 3) as two,
     ):
         (said_one, error_one), (said_two, error_two) = await asyncio.gather(
             one.communicate(), two.communicate()
         )
         assert (said_one, error_one, one.returncode) == (b"done\n", b"", 0)
         assert (said_two, error_two, two.returncode) == (b"done\n", b"", 0)
-    async with await Store.open(str(store_path)) as store:
+    async with await Store.open(place) as store:
         stats = await store.stats()
         assert (stats["exchanges"], stats["units"], stats["claims"]) == (384, 384, 0)
         assert await store.verify() == []
 
 
-async def test_a_reader_polls_while_others_write(store_path: Path) -> None:  # F44
-    async with await Store.open(str(store_path)) as reader:
+async def test_a_reader_polls_while_others_write(place: str) -> None:  # F44
+    async with await Store.open(place) as reader:
         run = await reader.save_run(None, "a" * 64, "triage", {"cases": 3})
-        async with worker("write_and_read", store_path, "a", 16, 4) as writer:
+        async with worker("write_and_read", place, "a", 16, 4) as writer:
             while writer.returncode is None:
                 await asyncio.gather(reader.stats(), reader.unit_states(run.id), reader.runs())
                 await asyncio.sleep(0)
@@ -95,10 +95,10 @@ async def test_a_reader_polls_while_others_write(store_path: Path) -> None:  # F
         assert len(await reader.unit_states(run.id)) == 64
 
 
-async def test_a_key_is_claimed_by_one_of_two_processes(store_path: Path) -> None:  # F25
+async def test_a_key_is_claimed_by_one_of_two_processes(place: str) -> None:  # F25
     async with (
-        worker("claim_all", store_path, 200) as one,
-        worker("claim_all", store_path, 200) as two,
+        worker("claim_all", place, 200) as one,
+        worker("claim_all", place, 200) as two,
     ):
         assert [await line(one), await line(two)] == ["ready", "ready"]
         go_on(one)
@@ -107,10 +107,10 @@ async def test_a_key_is_claimed_by_one_of_two_processes(store_path: Path) -> Non
     assert sorted(got[0] + got[1], key=int) == [str(n) for n in range(200)]
 
 
-async def test_a_claim_holds_while_its_process_lives_and_is_free_when_it_is_killed(store_path: Path) -> None:
+async def test_a_claim_holds_while_its_process_lives_and_is_free_when_it_is_killed(place: str) -> None:
     # F25
     key = a_key("one")
-    async with await Store.open(str(store_path)) as store, worker("hold", store_path, key) as holder:
+    async with await Store.open(place) as store, worker("hold", place, key) as holder:
         assert await line(holder) == "True"
         assert not await store.claim(key)
         found = await store.claim_holder(key)
@@ -121,27 +121,27 @@ async def test_a_claim_holds_while_its_process_lives_and_is_free_when_it_is_kill
         assert await store.claim(key)
 
 
-async def test_a_claim_is_free_when_its_process_ends(store_path: Path) -> None:
+async def test_a_claim_is_free_when_its_process_ends(place: str) -> None:
     key = a_key("one")
-    async with await Store.open(str(store_path)) as store, worker("hold", store_path, key) as holder:
+    async with await Store.open(place) as store, worker("hold", place, key) as holder:
         assert await line(holder) == "True"
         go_on(holder)
         assert await holder.wait() == 0
         assert await store.claim(key)
 
 
-async def test_several_processes_make_one_store_at_the_same_time(store_path: Path) -> None:  # F44
+async def test_several_processes_make_one_store_at_the_same_time(place: str) -> None:  # F44
     async with asyncio.TaskGroup() as group:
         for number in range(3):
-            group.create_task(finishes("write_and_read", store_path, f"p{number}", 2, 2))
-    async with await Store.open(str(store_path)) as store:
+            group.create_task(finishes("write_and_read", place, f"p{number}", 2, 2))
+    async with await Store.open(place) as store:
         assert (await store.stats())["exchanges"] == 12
         assert len(await store.runs()) == 1
 
 
-async def test_a_process_that_forgets_to_close_ends_all_the_same(store_path: Path) -> None:
-    await finishes("leave_open", store_path)
-    async with await Store.open(str(store_path)) as store:
+async def test_a_process_that_forgets_to_close_ends_all_the_same(place: str) -> None:
+    await finishes("leave_open", place)
+    async with await Store.open(place) as store:
         assert await store.get_blob(sha256_hex(b"committed")) == b"committed"
 
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import io
-import json
 import os
-import random
 import resource
 import signal
 import subprocess
 import time
-from collections import Counter
 from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
 import pytest
+from killed_sweep import check_killed_sweep
 from scripted_replies import Arrival, Behaviour, chat_reply, delayed, status_reply
 from scripted_server import ScriptedServer
 from sweep_kit import (
@@ -24,7 +22,6 @@ from sweep_kit import (
     finish,
     harness,
     outcomes,
-    records,
     right_answer,
     run_args,
     spawn,
@@ -81,55 +78,6 @@ def test_sigterm_is_taken_like_ctrl_c(tmp_path: Path) -> None:
         wait_until(lambda: len(server.arrivals) >= 2)
         process.send_signal(signal.SIGTERM)
         assert finish(process).code == 130
-
-
-def killed_sweep(tmp_path: Path, server: ScriptedServer, units: int, kills: int, seed: int) -> list[int]:
-    """Run, and kill -9 at random moments; return how many requests had arrived at each kill."""
-    chance = random.Random(seed)
-    arrived = []
-    for kill in range(kills):
-        process = spawn(*run_args(tmp_path, "--max-in-flight", "16"), cwd=tmp_path)
-        before = len(server.arrivals)
-        target = before + chance.randint(0, max(1, 2 * (units - before) // max(1, kills - kill)))
-        while len(server.arrivals) < target and process.poll() is None:
-            time.sleep(0.001)
-        time.sleep(chance.random() * 0.02)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        arrived.append(len(server.arrivals))
-    return arrived
-
-
-def check_killed_sweep(tmp_path: Path, units: int, kills: int, seed: int) -> None:
-    write_cases(tmp_path / "data", units)
-    chance = random.Random(seed)
-
-    def script(arrival: Arrival) -> Behaviour:
-        return delayed(right_answer(arrival), 0.01 + 0.03 * chance.random())
-
-    with ScriptedServer(script) as server:
-        write_config(tmp_path, server.url)
-        killed_sweep(tmp_path, server, units, kills, seed)
-        last = harness(*run_args(tmp_path, "--max-in-flight", "16", "--json"))
-        assert last.code == 0, last.err
-        total = len(server.arrivals)
-    rows = records(tmp_path)
-    assert len(rows) == units == len({row["case_id"] for row in rows})
-    assert all(row["outcome"] == "valid" for row in rows)
-    stored = [one["key"] for row in rows for one in row["exchanges"]]
-    # Whatever was committed was asked once; more arrivals can only be those in flight at a kill.
-    assert len(stored) == len(set(stored)) == units
-    twice = Counter(json.dumps(arrival.json, sort_keys=True) for arrival in server.arrivals)
-    assert max(twice.values()) <= kills + 1
-    assert total - units <= 16 * kills
-    assert harness("store", "verify", "--store", tmp_path / "store.sqlite3").code == 0
-    whole = tmp_path / "whole"
-    whole.mkdir()
-    (tmp_path / "data").rename(whole / "data")
-    with ScriptedServer(right_answer) as fresh:
-        write_config(whole, fresh.url)
-        unbroken = harness(*run_args(whole, "--json"))
-    assert unbroken.out == last.out
 
 
 def test_kill_9_loses_only_what_was_in_flight(tmp_path: Path) -> None:  # F23

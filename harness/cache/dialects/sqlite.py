@@ -1,23 +1,26 @@
-"""Everything that differs between databases: engines, upserts, pragmas, and what their errors mean."""
+"""SQLite: its engines, pragmas and copies, and what its errors mean."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Final
 from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Insert, Table, event, text
 from sqlalchemy.dialects import sqlite
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool
 
+from harness.cache.dialects.base import Access, Fault, Result, Work
 from harness.cache.sqlite_thread import SqliteThread, connect
+from harness.cache.tables import METADATA
+from harness.errors import StoreError
 
 APPLICATION_ID: Final = 0x48524E53
 """Marks an SQLite file as a store of ours ("HRNS")."""
@@ -26,87 +29,29 @@ BUSY_TIMEOUT_S: Final = 20.0
 """How long one statement waits for another process's write."""
 
 READERS: Final = 4
-
-Access: TypeAlias = Literal["rw", "ro", "immutable"]
-Result = TypeVar("Result")
-Work: TypeAlias = Callable[[], Coroutine[Any, Any, Result]]
-
-
-class Fault(Enum):
-    """What a database's error means for the store."""
-
-    BUSY = "busy"
-    FULL = "full"
-    READ_ONLY = "read-only"
-    UNREACHABLE = "unreachable"
-    DAMAGED = "damaged"
-    REFUSED = "refused"
-    """This statement was refused; others may well succeed."""
-
-
-class StoreDialect(Protocol):
-    """What the store asks of a database."""
-
-    lives_in_threads: bool
-    """True if each connection has a thread of its own, in which `run` carries out a whole transaction."""
-
-    def identity(self) -> object:
-        """Return what tells this store from any other that may come to its place; None: it is gone."""
-        ...
-
-    def reader(self, access: Access) -> AsyncEngine:
-        """Return the engine for reading: every statement sees the last commit and waits for no writer."""
-        ...
-
-    def writer(self) -> AsyncEngine:
-        """Return the engine for writing: a transaction holds the store's one write lock from its start."""
-        ...
-
-    async def run(self, connection: AsyncConnection, work: Work[Result]) -> Result:
-        """Carry out work that awaits nothing but this connection, in the connection's thread."""
-        ...
-
-    def upsert(self, table: Table, update: Sequence[str] = ()) -> Insert:
-        """Return an insert that updates these columns where the primary key exists (none: keeps the row)."""
-        ...
-
-    def fault(self, error: BaseException) -> Fault:
-        """Return what an error means."""
-        ...
-
-    async def backup(self, connection: AsyncConnection, target: Path) -> None:
-        """Write a consistent copy of the whole store to an empty file."""
-        ...
-
-    async def take_alone(self, connection: AsyncConnection) -> None:
-        """Keep every other connection out until `let_others_in`; BUSY where there is one already."""
-        ...
-
-    async def compact(self, connection: AsyncConnection) -> None:
-        """Give free space back; no transaction may be open. Where it fails, the store stays as it was."""
-        ...
-
-    async def let_others_in(self, connection: AsyncConnection) -> None:
-        """Undo `take_alone`."""
-        ...
-
-    async def mark_version(self, connection: AsyncConnection, version: int) -> None:
-        """Note the version where it can be read without opening the store, if there is such a place."""
-        ...
-
-    async def integrity_problems(self, connection: AsyncConnection) -> list[str]:
-        """Return what the database itself finds wrong with its file."""
-        ...
+PRIVATE_MODE: Final = 0o600
+MOST_COPIES: Final = 1_000
 
 
 class SqliteDialect:
     """SQLite through aiosqlite."""
 
     lives_in_threads = True
+    way_to_write = "make its file and folder writable, or copy it"
 
     def __init__(self, path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self._path = path
         self._busy_timeout_s = busy_timeout_s
+
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        """Return what SQLAlchemy raises for SQLite's errors."""
+        return (SQLAlchemyError,)
+
+    @property
+    def advice(self) -> Mapping[Fault, str]:
+        """Return what to do about a file."""
+        return _ADVICE
 
     def identity(self) -> object:
         """Return what tells the store's file from any other that may come to its place; None: it is gone."""
@@ -115,6 +60,9 @@ class SqliteDialect:
         except OSError:
             return None
         return found.st_dev, found.st_ino
+
+    async def recognise(self, connection: AsyncConnection) -> None:
+        """Do nothing: a file is known by its place on the disk."""
 
     def reader(self, access: Access) -> AsyncEngine:
         """Return an engine whose connections cannot write."""
@@ -154,6 +102,32 @@ class SqliteDialect:
                 return fault
         # aiosqlite's own "no active connection" carries no code.
         return Fault.UNREACHABLE if isinstance(original, sqlite3.ProgrammingError) else Fault.REFUSED
+
+    async def was_committed(self, connection: AsyncConnection) -> bool:
+        """Return False: SQLite says of every commit how it went, and one that failed was not made."""
+        return False
+
+    async def create_tables(self, connection: AsyncConnection) -> None:
+        """Make the tables as they are declared."""
+        await connection.run_sync(METADATA.create_all)
+
+    async def keep_copy(self, connection: AsyncConnection, version: int) -> str:
+        """Copy the file to one beside it that nobody uses yet."""
+        for number in range(1, MOST_COPIES):
+            target = self._path.with_name(f"{self._path.name}.v{version}-backup-{number}")
+            try:
+                os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR, PRIVATE_MODE))
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise StoreError(f"cannot create the backup {str(target)!r} ({error.strerror})") from error
+            try:
+                await self.backup(connection, target)
+            except BaseException:
+                target.unlink(missing_ok=True)
+                raise
+            return str(target)
+        raise StoreError(f"too many backups beside {str(self._path)!r}; move some away")
 
     async def backup(self, connection: AsyncConnection, target: Path) -> None:
         """Copy by VACUUM INTO, which sees what still stands in the write-ahead log."""
@@ -266,3 +240,15 @@ def _begin_immediate(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
+_ADVICE: Final = {
+    Fault.BUSY: "is held by another process that does not let go; stop that process, then run the same "
+    "command again: what was committed is kept",
+    Fault.FULL: "cannot grow: its disk is full; free some space, then run the same command again: "
+    "what was committed is kept",
+    Fault.READ_ONLY: "cannot be written; make its file and folder writable, then run the same command "
+    "again: what was committed is kept",
+    Fault.UNREACHABLE: "cannot be reached: reading or writing its file failed; check the disk, then run the "
+    "same command again: what was committed is kept",
+    Fault.DAMAGED: "is damaged; stop, copy the file, and look at it with `harness store verify`, or go back "
+    "to a backup",
+}
