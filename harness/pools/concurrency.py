@@ -15,8 +15,6 @@ CUT = 0.7
 """What a cut leaves of the limit."""
 ROUND_GROWTH = 0.1
 """Growth in one round of successes (as many as the limit) beyond where it was cut; at least one slot."""
-REGROWTH = 0.5
-"""Growth in one round after a cut, until the limit is near where it was cut."""
 NEAR = 0.95
 """Share of the place of the last cut up to which the limit grows fast; from there to it, slowly."""
 NEAR_ROUNDS = 20
@@ -46,9 +44,10 @@ class _Trial:
 class AdaptiveLimit:
     """How many requests of one pool may be in flight.
 
-    An explicit limit is the start and the ceiling. Without one it starts at 16 and at first doubles each
-    round while it is saturated. After a cut it is soon back near the place where it was cut, stays there
-    for a while, longer each time that this place is found again, and grows by a tenth a round beyond it.
+    An explicit limit is the start and the ceiling. Without one it starts at 16. While it is saturated it
+    doubles each round until it is cut, and after a cut until it is near the place where it was cut. There
+    it stays for a while, longer each time that this place is found again, and grows by a tenth a round
+    beyond it.
 
     Where a cut for failures did not lower their share, they do not come from too much at once: the cut is
     taken back, and that share is tolerated from then on, up to half of the sends.
@@ -129,7 +128,7 @@ class AdaptiveLimit:
             return 1.0
         near = NEAR * self._knee
         if self._limit < near:
-            return min(REGROWTH, near - self._limit)
+            return min(1.0, near - self._limit)
         if self._limit < self._knee:
             return (self._knee - near) / (self._near_rounds * self._limit)
         return max(1.0, ROUND_GROWTH * self._limit) / self._limit
@@ -140,7 +139,7 @@ class AdaptiveLimit:
             return
         if self._trial is not None:
             self._judge(self._trial, sum(self._failures))
-        elif self._tolerated > TOLERATED_FAILURES and sum(self._failures) <= 2:
+        elif self._tolerated > TOLERATED_FAILURES and not any(self._failures):
             self._tolerated = TOLERATED_FAILURES
 
     def _judge(self, trial: _Trial, failures: int) -> None:

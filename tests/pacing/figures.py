@@ -38,12 +38,15 @@ class Figure:
 
     def promised(self) -> str:
         """Return the bounds in words."""
-        if self.low is not None and self.high is not None:
-            return self._text(self.low) if self.low == self.high else f"{self._text(self.low)} to {self._text(self.high)}"
-        return f"at least {self._text(self.low)}" if self.low is not None else f"at most {self._text(self.high or 0)}"
+        low = None if self.low is None else self._text(self.low)
+        high = None if self.high is None else self._text(self.high)
+        if low is None:
+            return f"at most {high}"
+        if high is None:
+            return f"at least {low}"
+        return low if low == high else f"{low} to {high}"
 
-    def _text(self, value: float | None) -> str:
-        assert value is not None
+    def _text(self, value: float) -> str:
         number = f"{value:,.{self.digits}f}"
         if self.digits and number.endswith("0"):
             number = number.rstrip("0").rstrip(".")

@@ -34,7 +34,7 @@ def a_pool(limits: PoolLimits, *, seed: int = 7, wall: Callable[[], float] | Non
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One ask as it ended: seconds since the server's start; `queued` the longest wait of a retry in the queue."""
+    """One ask as it ended: seconds since the start; `queued`: longest wait of a retry in the queue."""
 
     number: int
     first_sent: float
@@ -57,6 +57,8 @@ class Asks:
     seed: int = 3
     done: list[Asked] = field(default_factory=list)
     canary: Canary = field(default_factory=Canary)
+    cuts: list[float] = field(default_factory=list)
+    """When an answer lowered the number of requests in flight, in seconds since the start."""
 
     def __post_init__(self) -> None:
         self._chance = random.Random(self.seed)
@@ -104,7 +106,10 @@ class Asks:
                 meaning, learned = await self.server.send(true)
             slot.settle(meaning.usage.input_tokens, meaning.usage.output_tokens)
             self.pool.learn(learned)
+            limit = self.pool.limit
             self.pool.report(meaning, slot)
+            if self.pool.limit < limit and self.pool.connected:
+                self.cuts.append(self.server.since)
         self.canary.saw(meaning, 200 if isinstance(meaning, Reply) else 0)
         return meaning
 

@@ -99,12 +99,21 @@ class Slots:
         return in_flight < self.at(now)
 
 
-def too_many(headers: Mapping[str, str] | None = None, status: int = 429, words: str = "slow down") -> RawReply:
-    """Return a rejection as OpenAI-compatible servers word it."""
+@dataclass
+class Least:
+    """Nothing that reads any tokens at all: one request that is marked so is never taken."""
+
+    def admits(self, tokens: tuple[int, int], now: float, in_flight: int) -> bool:
+        return tokens[0] == 0
+
+
+def too_many(headers: Mapping[str, str] | None = None, words: str = "slow down") -> RawReply:
+    """Return a 429 as OpenAI-compatible servers word it."""
     body = f'{{"error": {{"message": "{words}", "type": "requests", "code": "rate_limit_exceeded"}}}}'
-    return RawReply(status, dict(headers or {}), body.encode())
+    return RawReply(429, dict(headers or {}), body.encode())
 
 
+UNTOLD = too_many()
 OVERLOADED = RawReply(529, {}, b'{"error": {"message": "Overloaded", "type": "overloaded_error"}}')
 BROKEN = RawReply(503, {}, b'{"error": {"message": "upstream broke", "type": "server_error"}}')
 
@@ -128,7 +137,7 @@ class ModelServer:
         seed: int = 1,
         latency: Latency | None = None,
         limits: Sequence[Limit] = (),
-        rejection: RawReply | Callable[[float], RawReply] = too_many(),
+        rejection: RawReply | Callable[[float], RawReply] = UNTOLD,
         trouble: Trouble = lambda since, chance: None,
         headers: Headers = lambda since: {},
         dialect: str = "openai",
