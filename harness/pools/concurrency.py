@@ -15,11 +15,13 @@ CUT = 0.7
 """What a cut leaves of the limit."""
 ROUND_GROWTH = 0.1
 """Growth in one round of successes (as many as the limit) beyond where it was cut; at least one slot."""
-NEAR = 0.95
+NEAR = 0.97
 """Share of the place of the last cut up to which the limit grows fast; from there to it, slowly."""
 NEAR_ROUNDS = 20
 """Rounds from near the place of the last cut to it; doubled each time that it is found again."""
 MOST_NEAR_ROUNDS = 160
+ROUNDS_A_SLOT = 4
+"""Bound on those rounds for each slot: of two slots, to do without one is to do without half."""
 SAME_PLACE = 0.1
 """By how much two places may differ to be the same."""
 WATCHED_SENDS = 50
@@ -130,7 +132,8 @@ class AdaptiveLimit:
         if self._limit < near:
             return min(1.0, near - self._limit)
         if self._limit < self._knee:
-            return (self._knee - near) / (self._near_rounds * self._limit)
+            rounds = min(self._near_rounds, ROUNDS_A_SLOT * self._knee)
+            return (self._knee - near) / (rounds * self._limit)
         return max(1.0, ROUND_GROWTH * self._limit) / self._limit
 
     def _watch(self, *, failed: bool) -> None:

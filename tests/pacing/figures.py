@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from pacing.server import ModelServer, Seen
 
 
+_ROUNDING = 1e-6
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """One number of a table; `low` and `high` are what was promised, `unit` stands behind the number."""
@@ -30,7 +33,7 @@ class Figure:
         """True where the figure is within its bounds; what is no number is not."""
         low = -math.inf if self.low is None else self.low
         high = math.inf if self.high is None else self.high
-        return low <= self.value <= high
+        return low - _ROUNDING <= self.value <= high + _ROUNDING
 
     def shown(self) -> str:
         """Return the number with its unit."""

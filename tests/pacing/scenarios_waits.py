@@ -28,7 +28,7 @@ async def bursts() -> list[Figure]:
     await asks.run(seconds=800)
     return [
         Figure("cuts a burst", len(asks.cuts) / 6, "", high=1, low=0.5),
-        Figure("speed after the first minute", percent(rate(server, 60, 800), 8.0), "% of the best", 85),
+        Figure("speed after the first minute", percent(rate(server, 60, 800), 8.0), "% of the best", 90),
         Figure("rejected", rejected(server), "", high=120),
     ]
 
@@ -104,8 +104,8 @@ async def unstated_limit() -> list[Figure]:
     await asks.run(seconds=1_800)
     good = requests(server.seen, good=True)
     return [
-        Figure("used from minute 5 on", percent(sum(300 <= at < 1_800 for at, _ in good), 1_500), "%", 60),
-        Figure("rejected", percent(rejected(server), len(server.seen)), "% of the sends", high=40),
+        Figure("used from minute 5 on", percent(sum(300 <= at < 1_800 for at, _ in good), 1_500), "%", 75),
+        Figure("rejected", percent(rejected(server), len(server.seen)), "% of the sends", high=30),
         Figure("asks without an answer", len(asks.done) - asks.ends()["answered"], "", high=0),
     ]
 
