@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from pacing.server import ModelServer, Seen
 
-
 _ROUNDING = 1e-6
 
 

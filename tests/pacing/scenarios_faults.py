@@ -85,7 +85,7 @@ async def breaks_under_load() -> list[Figure]:
     return [
         Figure(
             "speed after the third minute",
-            percent(rate(server, 175, 900), 32 / LATENCY_S), "% of the best", 75,
+            percent(rate(server, 180, 900), 32 / LATENCY_S), "% of the best", 75,
         ),
         Figure(
             "asks lost after four sends",
