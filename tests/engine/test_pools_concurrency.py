@@ -275,8 +275,35 @@ def failing(limit: AdaptiveLimit, share: float, sends: int, seed: int = 1) -> No
 
 def test_a_cut_for_failures_that_changes_nothing_is_taken_back() -> None:  # F42
     limit = AdaptiveLimit(64)
+    seen = []
+    for number in range(1, 151):
+        if number % 3 == 0:
+            limit.failed(in_flight=limit.value)
+        else:
+            limit.succeeded(saturated=False)
+        seen.append(limit.value)
+    assert seen[31] == 64
+    assert seen[32] == seen[145] - 20 == 44  # the eleventh failure; 63 that were out; 50 that are watched
+    assert seen[144] == 44
     failing(limit, 0.3, 600)
     assert limit.value == 64
+
+
+def test_a_cut_is_not_taken_back_where_more_than_half_failed_before_it() -> None:
+    """From 61 % to 46 % may be what 70 % of the requests make of a server that takes 25 of 64."""
+    limit = AdaptiveLimit(64)
+    for number in range(18):
+        if number < 7:
+            limit.succeeded(saturated=True)
+        else:
+            limit.failed(in_flight=64)
+    assert limit.value == 44
+    for number in range(63 + 50):
+        if number % 13 < 6:
+            limit.failed(in_flight=44)
+        else:
+            limit.succeeded(saturated=True)
+    assert limit.value <= 44
 
 
 def test_a_cut_for_failures_that_helps_stands() -> None:

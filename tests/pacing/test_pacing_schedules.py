@@ -104,6 +104,7 @@ class Schedule:
             used = (int(tokens[0] * share), int(tokens[1] * share))
             if self.chance.random() < 0.8:
                 slot.settle(used[0], self.chance.choice([used[1], None]))
+                await asyncio.sleep(self.chance.choice([0.0, 0.0, 9.0]))  # to store it, say
             meaning = self.meaning()
             if self.chance.random() < 0.1:
                 self.pool.learn(LearnedLimits(requests_per_minute=self.chance.choice([10.0, 300.0, 0.1])))
