@@ -35,6 +35,7 @@ fuzz: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[fuzz]'
 	@for target in $(TARGETS); do \
 		$(BIN)/python tests/fuzz/run_atheris.py $$target --seconds $(FUZZ_SECONDS) --keep || exit 1; done
+
 pacing: $(STAMP)
 	$(BIN)/python tests/pacing_table.py
 
