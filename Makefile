@@ -8,7 +8,7 @@ STAMP = $(VENV)/.installed
 # The demo keeps its answers in its own folder, whatever store is in use otherwise.
 unexport HARNESS_STORE
 
-.PHONY: demo test lint fuzz perf clean
+.PHONY: demo test lint fuzz perf pacing clean
 
 demo: $(STAMP)
 	@mkdir -p $(DEMO)
@@ -35,6 +35,9 @@ fuzz: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[fuzz]'
 	@for target in $(TARGETS); do \
 		$(BIN)/python tests/fuzz/run_atheris.py $$target --seconds $(FUZZ_SECONDS) --keep || exit 1; done
+
+pacing: $(STAMP)
+	$(BIN)/python tests/pacing_table.py
 
 clean:
 	rm -rf $(DEMO) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -25,6 +25,7 @@ class RetryPool(Protocol):
     @property
     def random(self) -> Uniform: ...
     def held_for_s(self) -> float: ...
+    def own_rejections(self, ticket: int) -> int: ...
     def ticket(self) -> int: ...
 
 
@@ -49,6 +50,9 @@ Decision: TypeAlias = Retry | Stop
 MAYBE_BILLED_SENDS = 2
 """A send that may have been paid for is repeated once."""
 
+MAX_OWN_REJECTIONS = 10
+"""Rejections as "too many" of one ask, each with later ones answered, after which it is given up."""
+
 _UNIT_OUTCOMES = {
     Outcome.RATE_LIMITED: UnitOutcome.NOT_ATTEMPTED,
     Outcome.UNAVAILABLE: UnitOutcome.PROVIDER_ERROR,
@@ -72,7 +76,8 @@ _SENT_AGAIN = frozenset(
 def unit_outcome_of(fault: Fault) -> UnitOutcome:
     """Return what a unit comes to whose ask ended with this fault.
 
-    A rate limit ends an ask only by closing the pool, hence `not_attempted`. Raises ValueError for an
+    A rate limit ends an ask by closing the pool, or where it is the ask's own while others are answered:
+    `not_attempted`. Raises ValueError for an
     outcome that is no fault.
     """
     if fault.outcome not in _UNIT_OUTCOMES:
@@ -102,6 +107,9 @@ class AskBudget:
             return Stop(f"{kind}, and the pool is closed", UnitOutcome.NOT_ATTEMPTED)
         if fault.outcome is Outcome.RATE_LIMITED:
             self._rate_limits += 1
+            if self._pool.own_rejections(self.ticket) >= MAX_OWN_REJECTIONS:
+                reason = f"{kind} {self._rate_limits} times, while others were answered"
+                return Stop(reason, unit_outcome_of(fault))
             return Retry(self._wait_s(fault, self._rate_limits), kind)
         if not self._counts(fault):
             return Retry(self._wait_s(fault, 1), "nothing connects")

@@ -11,6 +11,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Protocol
 
+from harness.pools.token_estimates import Estimates
+
 BURST_S = 0.25
 """How far a bucket may run ahead of even pacing, in seconds; makes good what late timers lose."""
 
@@ -22,6 +24,9 @@ With BURST_S, at most floor(0.9891 L) + 1 requests go out in 60 s, which is neve
 
 WINDOW_S = 60.1
 """Length of the window in which amounts add up; two clocks, ours and the server's, are compared."""
+
+SPREADS = 2.0
+"""Standard deviations of what is not settled yet for which a bucket leaves room in its window."""
 
 _ROUNDING = 1e-6
 
@@ -48,19 +53,23 @@ class _Entry:
     at: float
     amount: float
     live: bool = True
+    open: float = 0.0
+    """Its part of the bucket's `_open`; 0 once the true amount is known."""
 
 
 class Bucket:
     """One limit per minute; times in seconds of any steady clock.
 
     `window_share` is the share of the limit that may stand in one window. An amount larger than that is
-    let out alone: after an empty window, and before another one.
+    let out alone: after an empty window, and before another one. `spread` of a reservation is by how much
+    its amount is usually wrong: room for `SPREADS` times that of all that is open is left free.
     """
 
     def __init__(self, per_minute: float, *, window_share: float = 1.0) -> None:
         self._window_share = window_share
         self._entries: deque[_Entry] = deque()
         self._sum = 0.0
+        self._open = 0.0
         self._paid_until = -math.inf
         self.set_limit(per_minute)
 
@@ -76,15 +85,18 @@ class Bucket:
         while entries and entries[0].at + WINDOW_S <= now:
             self._drop_oldest()
         wait = self._paid_until - BURST_S - now
-        if entries and self._sum + min(amount, self._capacity) > self._capacity + _ROUNDING:
-            wait = max(wait, entries[0].at + WINDOW_S - now)
+        if entries:
+            room = self._capacity + _ROUNDING - (SPREADS * math.sqrt(self._open) if self._open > 0 else 0.0)
+            if self._sum + min(amount, self._capacity) > room:
+                wait = max(wait, entries[0].at + WINDOW_S - now)
         return max(wait, 0.0)
 
-    def reserve(self, amount: float, now: float) -> _Entry:
+    def reserve(self, amount: float, now: float, spread: float = 0.0) -> _Entry:
         """Count `amount` as gone out now, whether or not `delay` was waited for."""
-        entry = _Entry(now, min(amount, self._capacity))
+        entry = _Entry(now, min(amount, self._capacity), open=spread * spread)
         self._entries.append(entry)
         self._sum += entry.amount
+        self._open += entry.open
         self._paid_until = max(self._paid_until, now) + entry.amount / self._rate
         return entry
 
@@ -95,23 +107,37 @@ class Bucket:
         self._paid_until += change / self._rate
         if entry.live:
             self._sum += change
+            self._open -= entry.open
+        entry.open = 0.0
 
     def _drop_oldest(self) -> None:
         entry = self._entries.popleft()
         entry.live = False
         self._sum = self._sum - entry.amount if self._entries else 0.0
+        self._open = self._open - entry.open if self._entries else 0.0
 
 
 class Reservation:
     """What one request has taken from the buckets of a pacer."""
 
-    __slots__ = ("_taken",)
+    __slots__ = ("_estimates", "_input_tokens", "_output_tokens", "_taken")
 
-    def __init__(self, taken: list[tuple[str, Bucket, _Entry]]) -> None:
+    def __init__(
+        self,
+        taken: list[tuple[str, Bucket, _Entry]],
+        estimates: Estimates,
+        input_tokens: int,
+        output_tokens: int,
+    ) -> None:
         self._taken = taken
+        self._estimates = estimates
+        self._input_tokens = input_tokens
+        self._output_tokens = output_tokens
 
     def settle(self, input_tokens: int | None, output_tokens: int | None) -> None:
         """Replace the estimates by true counts; where a count is None the estimate stands."""
+        self._estimates.input.learn(self._input_tokens, input_tokens)
+        self._estimates.output.learn(self._output_tokens, output_tokens)
         for kind, bucket, entry in self._taken:
             if kind == "requests":
                 continue
@@ -131,6 +157,7 @@ class Pacer:
     def __init__(self, limits: LimitValues) -> None:
         self._configured = {kind: _limit(limits, kind) for kind in _KINDS}
         self._buckets: dict[str, Bucket] = {}
+        self._estimates = Estimates()
         for kind, limit in self._configured.items():
             if limit is not None:
                 self._set(kind, limit)
@@ -151,24 +178,24 @@ class Pacer:
         """Return the seconds until such a request may go out, as far as is known now."""
         wait = 0.0
         for kind, bucket in self._buckets.items():
-            wait = max(wait, bucket.delay(_amount(kind, input_tokens, output_tokens) or 0, now))
+            amount, _ = self._estimates.amount(kind, input_tokens, output_tokens)
+            wait = max(wait, bucket.delay(amount, now))
         return wait
 
     def reserve(self, input_tokens: int, output_tokens: int, now: float) -> Reservation:
         """Count such a request as gone out now."""
-        return Reservation(
-            [
-                (kind, bucket, bucket.reserve(_amount(kind, input_tokens, output_tokens) or 0, now))
-                for kind, bucket in self._buckets.items()
-            ]
-        )
+        taken = []
+        for kind, bucket in self._buckets.items():
+            amount, spread = self._estimates.amount(kind, input_tokens, output_tokens)
+            taken.append((kind, bucket, bucket.reserve(amount, now, spread)))
+        return Reservation(taken, self._estimates, input_tokens, output_tokens)
 
     def oversize(self, input_tokens: int, output_tokens: int) -> tuple[str, int, float] | None:
         """Return (kind, amount, limit) of the first limit that the request alone exceeds."""
         for kind, bucket in self._buckets.items():
-            amount = _amount(kind, input_tokens, output_tokens) or 0
+            amount, _ = self._estimates.amount(kind, input_tokens, output_tokens)
             if kind != "requests" and amount > bucket.per_minute:
-                return kind, amount, bucket.per_minute
+                return kind, round(amount), bucket.per_minute
         return None
 
     def _set(self, kind: str, limit: float) -> None:
@@ -190,8 +217,6 @@ def _limit(limits: LimitValues, kind: str) -> float | None:
 
 def _amount(kind: str, input_tokens: int | None, output_tokens: int | None) -> int | None:
     match kind:
-        case "requests":
-            return 1
         case "input_tokens":
             return input_tokens
         case "output_tokens":

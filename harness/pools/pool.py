@@ -21,6 +21,7 @@ from harness.pools.concurrency import AdaptiveLimit
 from harness.pools.gate import Clock, Gate, Sleep, Slot
 from harness.pools.holds import Holds, Uniform
 from harness.pools.pacing import LimitValues, Pacer
+from harness.pools.rejections import Rejections
 from harness.settings import Model
 
 CLOSING = frozenset({Outcome.QUOTA_EXHAUSTED, Outcome.AUTH, Outcome.MODEL_NOT_FOUND})
@@ -30,6 +31,9 @@ _HANDLED = frozenset({Outcome.BAD_REQUEST, Outcome.CONTEXT_LENGTH, Outcome.UNSUP
 """Faults of one request, given by a server that works."""
 
 _UNCONNECTED = "connection failures"
+
+_OUTAGE = 3
+"""Connection failures without a later send that connects, from which on earlier sends prove nothing."""
 
 _SHOWN_S = 315_576_000.0
 """Ten years: the farthest date that is shown."""
@@ -144,8 +148,11 @@ class Pool:
         self._holds = Holds(limits.max_wait_s, random)
         self._pacer = Pacer(limits)
         self._gate = Gate(name, self._pacer, self._limit, self._holds, clock=clock, sleep=sleep)
+        self._rejections = Rejections()
         self._tickets = itertools.count()
         self._sends_before_cut = -1
+        self._refusals = 0
+        self._last_refused = -1
         self._closed: tuple[str, float | None] | None = None
         self._naps: dict[asyncio.Future[None], str] = {}
         self._retries = 0
@@ -157,6 +164,11 @@ class Pool:
     def connected(self) -> bool:
         """False while nothing connects; the pool then probes with one send at a time."""
         return not self._gate.probing
+
+    @property
+    def limit(self) -> int:
+        """How many requests may be in flight now."""
+        return 1 if self._gate.probing else self._limit.value
 
     @property
     def closed(self) -> bool:
@@ -190,11 +202,9 @@ class Pool:
             self._failures[result.outcome] += 1
             self._last_messages[result.outcome] = result.message
         if result.outcome is Outcome.CONNECTION and not (isinstance(result, Fault) and result.maybe_billed):
-            self._not_connected()
+            self._not_connected(slot)
         else:
-            self.connects += 1
-            self._gate.probing = False
-            self._holds.over(_UNCONNECTED)
+            self._reached(slot)
             self._answered(result, slot)
         self._gate.advance()
 
@@ -222,6 +232,10 @@ class Pool:
         self._gate.raise_if_closed()
         nap.result()
 
+    def own_rejections(self, ticket: int) -> int:
+        """Return how often an ask was rejected as too many while others, sent later, were answered."""
+        return self._rejections.own(ticket)
+
     def held_for_s(self) -> float:
         """Return for how many seconds the pool is still held; 0 when it is not."""
         return self._holds.remaining_s(self._clock())
@@ -233,7 +247,7 @@ class Pool:
         return PoolStatus(
             name=self.name,
             in_flight=self._gate.in_flight,
-            limit=1 if self._gate.probing else self._limit.value,
+            limit=self.limit,
             waiting=self._gate.waiting,
             backing_off=len(self._naps),
             backing_off_for=Counter(self._naps.values()),
@@ -252,6 +266,8 @@ class Pool:
     def _answered(self, result: Reply | Fault, slot: Slot | None) -> None:
         outcome = result.outcome
         if isinstance(result, Reply) or outcome in _HANDLED:
+            if slot is not None:
+                self._rejections.handled(slot)
             self._holds.success()
             self._limit.succeeded(saturated=self._gate.in_flight >= self._limit.value)
         elif outcome in CLOSING:
@@ -269,12 +285,14 @@ class Pool:
 
     def _pushed_back(self, fault: Fault, slot: Slot | None) -> None:
         now = self._clock()
+        rate_limited = fault.outcome is Outcome.RATE_LIMITED
+        own = rate_limited and slot is not None and self._rejections.rejected(slot)
         sent_since = slot is None or slot.number > self._sends_before_cut
-        new_burst = sent_since and self._holds.remaining_s(now) == 0
+        new_burst = sent_since and not own and self._holds.remaining_s(now) == 0
         if new_burst:
             self._limit.overloaded(in_flight=self._gate.in_flight)
             self._sends_before_cut = self._gate.admitted
-        if fault.outcome is Outcome.RATE_LIMITED:
+        if rate_limited:
             enough = self._holds.trouble(now, _words(fault.outcome))
             if enough is not None:
                 self.close(enough.reason, fault.wait_s)
@@ -282,9 +300,25 @@ class Pool:
                 self._holds.untold(now, _words(fault.outcome))
         self._obey(fault, new_burst=new_burst)
 
-    def _not_connected(self) -> None:
+    def _reached(self, slot: Slot | None) -> None:
+        """Take note that a send reached the server, unless that is no news any more.
+
+        In an outage, answers to what was sent before it keep coming in for as long as answers take.
+        """
+        if slot is not None and slot.number < self._last_refused:
+            if self._refusals >= _OUTAGE:
+                return
+        else:
+            self._refusals = 0
+        self.connects += 1
+        self._gate.probing = False
+        self._holds.over(_UNCONNECTED)
+
+    def _not_connected(self, slot: Slot | None) -> None:
         # The first failure only turns to probing: one refused connection among many is no outage.
         now = self._clock()
+        self._refusals += 1
+        self._last_refused = max(self._last_refused, self._gate.admitted if slot is None else slot.number)
         enough = self._holds.trouble(now, _UNCONNECTED)
         if enough is not None:
             self.close(enough.reason)

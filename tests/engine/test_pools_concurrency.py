@@ -199,3 +199,148 @@ async def test_faults_of_single_requests_are_no_failures_of_the_pool() -> None:
     await burst(pool, [Fault(Outcome.BAD_REQUEST, "bad image")] * 40)
     await burst(pool, [Fault(Outcome.CONTEXT_LENGTH, "too long")] * 40)
     assert pool.status().limit == 40
+
+
+def grown(limit: AdaptiveLimit, successes: int) -> int:
+    """Return the limit after so many successes with every slot in use."""
+    for _ in range(successes):
+        limit.succeeded(saturated=True)
+    return limit.value
+
+
+def cut_at(in_flight: int) -> AdaptiveLimit:
+    """Return a limit that was cut with so many in flight, and all of those reported."""
+    limit = AdaptiveLimit()
+    while limit.value < in_flight:
+        limit.succeeded(saturated=True)
+    limit.overloaded(in_flight=in_flight)
+    for _ in range(in_flight - 1):
+        limit.succeeded(saturated=True)
+    return limit
+
+
+def test_after_a_cut_the_limit_is_soon_back_just_below_its_place_and_stays_there() -> None:
+    limit = cut_at(100)
+    assert limit.value == 70
+    assert grown(limit, 30) == 97
+    assert 97 <= grown(limit, 10 * 97) < 100  # half of the twenty rounds
+
+
+def test_each_time_a_place_is_found_again_it_takes_longer_to_try_it() -> None:
+    def successes_to(limit: AdaptiveLimit, place: int) -> int:
+        count = 0
+        while limit.value < place:
+            count += 1
+            limit.succeeded(saturated=True)
+        return count
+
+    limit = cut_at(100)
+    first = successes_to(limit, 100)
+    limit.overloaded(in_flight=100)
+    grown(limit, 99)  # what was out when it was cut
+    assert successes_to(limit, 100) >= 1.7 * first
+
+
+def test_beyond_the_place_of_the_cut_it_grows_by_a_tenth_a_round() -> None:
+    limit = cut_at(100)
+    while limit.value < 101:
+        limit.succeeded(saturated=True)
+    grown(limit, 100)
+    assert 109 <= limit.value <= 112
+
+
+def test_a_capacity_that_is_found_is_kept_in_use() -> None:
+    """A server that takes 9: news of a rejection comes when some have ended."""
+    limit = AdaptiveLimit()
+    used = total = 0
+    for _ in range(3_000):
+        total += 9
+        used += min(limit.value, 9)
+        if limit.value > 9:
+            limit.overloaded(in_flight=limit.value)
+            continue
+        for _ in range(limit.value):
+            limit.succeeded(saturated=True)
+    assert used >= 0.95 * total
+
+
+def failing(limit: AdaptiveLimit, share: float, sends: int, seed: int = 1) -> None:
+    source = random.Random(seed)
+    for _ in range(sends):
+        if source.random() < share:
+            limit.failed(in_flight=limit.value)
+        else:
+            limit.succeeded(saturated=True)
+
+
+def test_a_cut_for_failures_that_changes_nothing_is_taken_back() -> None:  # F42
+    limit = AdaptiveLimit(64)
+    seen = []
+    for number in range(1, 151):
+        if number % 3 == 0:
+            limit.failed(in_flight=limit.value)
+        else:
+            limit.succeeded(saturated=False)
+        seen.append(limit.value)
+    assert seen[31] == 64
+    assert seen[32] == seen[145] - 20 == 44  # the eleventh failure; 63 that were out; 50 that are watched
+    assert seen[144] == 44
+    failing(limit, 0.3, 600)
+    assert limit.value == 64
+
+
+def test_a_cut_is_not_taken_back_where_more_than_half_failed_before_it() -> None:
+    """From 61 % to 46 % may be what 70 % of the requests make of a server that takes 25 of 64."""
+    limit = AdaptiveLimit(64)
+    for number in range(18):
+        if number < 7:
+            limit.succeeded(saturated=True)
+        else:
+            limit.failed(in_flight=64)
+    assert limit.value == 44
+    for number in range(63 + 50):
+        if number % 13 < 6:
+            limit.failed(in_flight=44)
+        else:
+            limit.succeeded(saturated=True)
+    assert limit.value <= 44
+
+
+def test_a_cut_for_failures_that_helps_stands() -> None:
+    limit = AdaptiveLimit(64)
+    for number in range(11):
+        assert number < 10 or limit.value == 64
+        limit.failed(in_flight=64)
+        for _ in range(3):
+            limit.succeeded(saturated=True)
+    assert limit.value == 44
+    for _ in range(63):  # what was out when it was cut
+        limit.failed(in_flight=44)
+    for _ in range(50):
+        limit.succeeded(saturated=True)
+    limit.failed(in_flight=44)
+    assert limit.value < 64
+
+
+def test_more_than_half_failing_is_never_tolerated() -> None:
+    limit = AdaptiveLimit(64)
+    failing(limit, 0.65, 2_000)
+    assert limit.value <= 8
+
+
+def test_a_tolerated_share_is_forgotten_once_all_is_well() -> None:
+    limit = AdaptiveLimit(64)
+    failing(limit, 0.3, 600)
+    grown(limit, 60)
+    for _ in range(11):
+        limit.failed(in_flight=64)
+    assert limit.value == 44
+
+
+def test_after_an_outage_the_limit_doubles_back_to_where_it_was() -> None:
+    limit = AdaptiveLimit(64)
+    for _ in range(500):
+        limit.failed(in_flight=limit.value)
+    assert limit.value == 1
+    grown(limit, 1 + 2 + 4 + 8 + 16 + 32)
+    assert limit.value >= 60
