@@ -30,6 +30,7 @@ from harness.cache.migrations import MIGRATIONS, Migration, prepare
 from harness.cache.owner import Owner
 from harness.cache.parts import Clock, now_us
 from harness.cache.runs import RunStore
+from harness.cache.unit_marks import UnitMarkStore
 from harness.cache.units import UnitStore
 from harness.errors import StoreError
 
@@ -38,7 +39,7 @@ __all__ = ["LEASE_S", "RENEW_EVERY_S", "ClaimHolder", "Store"]
 logger = logging.getLogger(__name__)
 
 
-class Store(UnitStore, RunStore, BlobStore, MediaStore, DerivedStore, MaintenanceStore):
+class Store(UnitStore, UnitMarkStore, RunStore, BlobStore, MediaStore, DerivedStore, MaintenanceStore):
     """Everything that was ever asked and answered.
 
     Open it with `Store.open`; it is an async context manager. Every write returns after its commit.
