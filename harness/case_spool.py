@@ -1,4 +1,4 @@
-"""Cases on disk instead of in memory: canonical lines in a temporary file, decoded one at a time when asked for.
+"""Cases on disk instead of in memory: canonical lines in a temporary file, decoded when asked for.
 
 Memory holds the ids and an offset, about 100 bytes a case, whatever the cases hold.
 """
@@ -101,7 +101,7 @@ class SpoolWriter:
 
 
 def _facts(case: Case, notes: Sequence[Note]) -> _Facts:
-    """Return what the canonical line leaves out of each medium: path, `plain`, and its note if there is one."""
+    """Return what the canonical line leaves out of each medium: path, `plain`, and its note, if any."""
     noted = {note.media.path: note for note in notes}
 
     def facts(media: Media) -> list[Any]:
@@ -160,7 +160,8 @@ def chosen_cases(cases: Sequence[Case], indexes: Sequence[int]) -> Sequence[Case
 def snapshot_pieces(cases: CaseSet) -> Iterator[bytes]:
     """Give what `snapshot.encode_cases` returns, a case at a time."""
     yield encode_head(cases)
-    for line in cases.cases.lines() if isinstance(cases.cases, SpooledCases) else map(encode_case, cases.cases):
+    each = cases.cases
+    for line in each.lines() if isinstance(each, SpooledCases) else map(encode_case, each):
         yield b"\n"
         yield line
 

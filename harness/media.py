@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from harness.canonical import sha256_hex
-from harness.errors import MediaError, MediaLimitError, MediaReadError
+from harness.errors import MediaChangedError, MediaError, MediaLimitError, MediaReadError
 from harness.image_conversion import convert, decode, open_header
 from harness.image_structure import BadImageError, Structure, read_structure
 
@@ -115,8 +115,9 @@ def load(media: Media, recipe: str) -> bytes:
         raise MediaError(f"no file is known for the image with sha256 {media.sha256}; give --data")
     data = _read(media.path, str(media.path))
     if sha256_hex(data) != media.sha256:
-        raise MediaReadError(
-            f"image {str(media.path)!r} has changed since it was read; run again to take the new one"
+        raise MediaChangedError(
+            f"image {str(media.path)!r} has changed since it was read; run again to take the new one",
+            media.path,
         )
     if recipe == "original":
         return data

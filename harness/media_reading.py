@@ -37,7 +37,7 @@ class Stamp:
     inode: int
 
     def is_settled(self, read_at_us: int) -> bool:
-        """Tell whether a file read at that time (microseconds) cannot have changed since, if this still fits."""
+        """Tell whether a file read at that time (microseconds) has not changed since, if this still fits."""
         changed_ns = max(self.mtime_ns, self.ctime_ns)
         return self.ctime_ns > 0 and changed_ns + RACY_NS <= read_at_us * 1_000
 
@@ -77,11 +77,11 @@ class MediaReader:
         recall: Recall | None = None,
         *,
         stop: threading.Event | None = None,
-        now_us: Callable[[], int] = lambda: time.time_ns() // 1_000,
+        now_us: Callable[[], int] | None = None,
     ) -> None:
         self._recall = recall
         self._stop = stop or threading.Event()
-        self._now_us = now_us
+        self._now_us = now_us or clock_us
         self._pool: ThreadPoolExecutor | None = None
         self.counts = ReadingCounts()
 
@@ -135,6 +135,11 @@ class MediaReader:
     def _check_stop(self) -> None:
         if self._stop.is_set():
             raise ReadingStoppedError("reading the media was stopped; run again to go on")
+
+
+def clock_us() -> int:
+    """Return the time as integer microseconds since 1970 UTC."""
+    return time.time_ns() // 1_000
 
 
 def stamp_of(path: Path) -> Stamp | None:

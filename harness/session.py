@@ -147,7 +147,7 @@ async def live_session(
         proven = [name for name, counts in opening.totals().items() if counts.keys() & (USABLE | UNUSABLE)]
         client = Client(store, sender, pools, session=session_id, budget=budget, proven=proven)
         stack.enter_context(standing_objects_left_alone())
-        units = UnitRunner(plan.benchmark, client, plan.manifest.structured)
+        units = UnitRunner(plan.benchmark, client, plan.manifest.structured, store.forget)
         runner = Runner(store, units, pools, order=options.order, on_unit=on_unit)
         yield Live(runner, pools, budget, client)
 

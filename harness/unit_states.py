@@ -139,7 +139,8 @@ class UnitStates:
         """Return the units that ended so; needs the whole states (see `read_states`)."""
         assert not self._settled, "counts do not tell which units they are of"
         chosen = bytes(code >= 2 and _outcome(code) in outcomes for code in range(256))
-        return UnitList(self.wanted, {key: block.codes.translate(chosen) for key, block in self._blocks.items()})
+        flags = {key: block.codes.translate(chosen) for key, block in self._blocks.items()}
+        return UnitList(self.wanted, flags)
 
     def mark(self, units: UnitList, exchange_id: int) -> None:
         """Note that units are marked to be asked again after an exchange."""
@@ -157,7 +158,7 @@ class UnitStates:
         self._blocks[model, condition] = _Block(bytearray(self._new))
 
     def add_marks(self, model: str, condition: str, marks: Sequence[Mark], places: dict[str, int]) -> None:
-        """Note the states of units; `places`: case id -> position. Units that the run does not want are left."""
+        """Note the states of units; `places`: case id -> position. Those the run does not want are left."""
         block, repeats = self._blocks[model, condition], self.wanted.repeats
         codes = block.codes
         for case_id, repeat, outcome, after in marks:

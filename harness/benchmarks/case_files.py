@@ -71,8 +71,8 @@ class Reader:
                 yield from self._sound(_objects(name, file), fields, {}, {})
                 if before != _state(os.fstat(file.fileno())) or before != _state(path.stat()):
                     self.problems.append(
-                        f"{name} in {str(self.folder)!r} changed while it was read; wait until it is written, "
-                        "then run again"
+                        f"{name} in {str(self.folder)!r} changed while it was read; wait until it is "
+                        "written, then run again"
                     )
         except FileNotFoundError:
             self.problems.append(f"{name} does not exist in {str(self.folder)!r}")

@@ -1,4 +1,4 @@
-"""What `run` does before it writes anything: the plan, made in a thread, with the store as it is beside it."""
+"""What `run` does before it writes: the plan, made in a thread, with the store as it is beside it."""
 
 from __future__ import annotations
 
