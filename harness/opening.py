@@ -60,13 +60,18 @@ async def open_run(
     """
     await store.put_blobs(plan.blobs.values())
     await store.put_blob_pieces(plan.manifest.cases.sha256, lambda: snapshot_pieces(plan.cases))
-    notes = media_notes(plan.cases.cases)
-    while batch := list(islice(notes, NOTED_AT_ONCE)):
-        await store.remember(batch)
+    await note_media(store, plan)
     run = await store.save_run(name, plan.manifest.digest(), plan.benchmark.name, plan.manifest.to_json())
     if found is not None and found.run.id == run.id and not options.again:
         return found
     return await look_at(store, plan, run, options, mark=True)
+
+
+async def note_media(store: Store, plan: Plan) -> None:
+    """Keep the fingerprints of the media that were read, so that they need not be read the next time."""
+    notes = media_notes(plan.cases.cases)
+    while batch := list(islice(notes, NOTED_AT_ONCE)):
+        await store.remember(batch)
 
 
 async def look_at(

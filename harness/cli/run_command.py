@@ -34,7 +34,7 @@ from harness.errors import ConfigError
 from harness.manifest import differences, read_manifest
 from harness.media import load
 from harness.offline.score import score_run
-from harness.opening import Opening, look_at, open_run
+from harness.opening import Opening, look_at, note_media, open_run
 from harness.outcomes import INCOMPLETE, UnitOutcome
 from harness.planning import Plan
 from harness.run_options import RunOptions, SessionOptions, read_run_options
@@ -162,7 +162,7 @@ async def _dry_run(invocation: Invocation, plan: Plan, store: Store | None, open
         except ConfigError as error:
             say(f"note: without --dry-run this would stop: {error}")
     _say_shard(opening)
-    print_forecast(forecasts, plan, as_json=invocation.as_json)
+    print_forecast(forecasts, plan, opening.states, as_json=invocation.as_json)
     return 0
 
 
@@ -185,10 +185,11 @@ async def _run(
 ) -> int:
     _raise_file_limit()
     async with await Store.open(url, warn=lambda text: say(f"warning: {text}")) as store:
-        # A finished run is only read: nothing is written, and a store for reading only is enough.
         opening = found
         if not found.is_done:
             opening = await open_run(store, plan, invocation.name, invocation.session, found)
+        elif not store.read_only:  # for a finished run, a store for reading only is enough
+            await note_media(store, plan)
         _say_name(invocation, opening.run)
         if opening.n_open:
             for note in await twin_notes(plan.benchmark, opening.work, plan.manifest.structured, store):
