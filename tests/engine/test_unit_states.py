@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from harness.again import again_list
-from harness.cache.rows import Link, UnitId, UnitState
+from harness.cache.rows import Link, Session, UnitId, UnitState
 from harness.cache.store import Store
+from harness.canonical import JSON
 from harness.outcomes import ASKED_AGAIN_ON_RESUME, UnitOutcome
 from harness.shards import Shard
 from harness.state_reading import read_states, read_totals
@@ -186,3 +187,37 @@ def test_one_unit_takes_one_byte() -> None:  # F36
     states = UnitStates(Wanted([str(n) for n in range(1_000)], ["m"], ["both"], 3))
     states.add_block("m", "both")
     assert len(states._blocks["m", "both"].codes) == 3_000 and states._blocks["m", "both"].after is None
+
+
+async def test_a_share_of_a_settled_block_counts_its_own_units(tmp_path: Path) -> None:
+    stored = {unit: UnitState(unit, UnitOutcome.VALID) for unit in all_units()}
+    store, run_id = await a_store(tmp_path / "store.sqlite3", stored)
+    shard = Wanted(CASES, MODELS, CONDITIONS, 2, Shard(1, 2))
+    own = sum(unit.model == "m" for unit in all_units(shard))
+    async with store:
+        states = await read_states(store, run_id, shard)
+        assert 0 < own < 28
+        assert states.outcomes("m") == (await read_totals(store, run_id, shard))["m"] == {"valid": own}
+
+
+def a_session(shard: str | None, last: int) -> Session:
+    info: dict[str, JSON] = {"again": ["valid"], "again_after": last, "again_second": False, "shard": shard}
+    return Session(1, 1, 0, 1, 130, info)
+
+
+@pytest.mark.parametrize(
+    ("shard", "left"), [(Shard(1, 2), True), (Shard(2, 2), False), (None, False)], ids=str
+)
+async def test_a_list_of_one_share_is_finished_by_that_share_alone(
+    tmp_path: Path, shard: Shard | None, left: bool
+) -> None:
+    stored = {unit: UnitState(unit, UnitOutcome.VALID) for unit in all_units()}
+    marked = all_units(Wanted(CASES, MODELS, CONDITIONS, 2, Shard(1, 2)))[:3]
+    stored |= {unit: UnitState(unit, None, 40) for unit in marked}
+    store, run_id = await a_store(tmp_path / "store.sqlite3", stored)
+    wanted = Wanted(CASES, MODELS, CONDITIONS, 2, shard)
+    async with store:
+        states = await read_states(store, run_id, wanted, whole=True)
+    found = again_list(states, [a_session("1/2", 40)], [UnitOutcome.VALID])
+    valid = [unit for unit in all_units(wanted) if unit not in marked]
+    assert (found.left, found.new and list(found.new)) == ((3, None) if left else (0, valid))

@@ -189,7 +189,7 @@ import harness.cli.run_planning, harness.media_reading as reading
 harness.cli.run_planning.QUIET_S = 0.0
 probe = reading.probe
 def slow(path, *, name=None):
-    time.sleep(0.05)
+    time.sleep(0.6)
     return probe(path, name=name)
 reading.probe = slow
 from harness.cli.main import main
@@ -206,6 +206,6 @@ def test_reading_that_takes_long_is_told_and_ends_at_once_with_ctrl_c(
     process = spawn(*run_args(tmp_path), cwd=tmp_path, code=SLOW_READING)
     wait_said(process, "/300, 0.0 GB read")
     process.send_signal(signal.SIGINT)
-    done = finish(process, timeout=30)
+    done = finish(process, timeout=25)
     assert done.code == 130 and "Traceback" not in done.err, done.err
     assert server.arrivals == [] and not (tmp_path / "store.sqlite3").exists()
