@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
-import shlex
 import signal
 import sys
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from tqdm import tqdm
@@ -22,6 +21,7 @@ from harness.cache.rows import Run
 from harness.cache.store import Store
 from harness.canonical import JSON
 from harness.cli.forecast_table import print_forecast
+from harness.cli.going_on import Invocation, say_how_to_go_on, say_shard
 from harness.cli.main import SECRET_VARIABLES
 from harness.cli.options import say
 from harness.cli.progress import POLL_S, Progress
@@ -32,10 +32,9 @@ from harness.config import Config, load_config
 from harness.dry_run import forecast
 from harness.errors import ConfigError
 from harness.manifest import differences, read_manifest
-from harness.media import load
+from harness.media import Media, load
 from harness.offline.score import score_run
 from harness.opening import Opening, look_at, note_media, open_run
-from harness.outcomes import INCOMPLETE, UnitOutcome
 from harness.planning import Plan
 from harness.run_options import RunOptions, SessionOptions, read_run_options
 from harness.session import (
@@ -49,24 +48,11 @@ from harness.session import (
     run_units,
     session_info,
 )
+from harness.shards import Shard
 from harness.state_reading import read_totals
 from harness.twins import twin_notes
-from harness.unit_states import Totals
 
 MOST_FILES = 65_536
-
-
-@dataclass(frozen=True, slots=True)
-class Invocation:
-    """One call of `run`, its arguments read."""
-
-    options: RunOptions
-    session: SessionOptions
-    config_path: Path | None
-    store: str | None
-    name: str | None
-    dry_run: bool = False
-    as_json: bool = False
 
 
 def run(invocation: Invocation) -> int:
@@ -161,7 +147,7 @@ async def _dry_run(invocation: Invocation, plan: Plan, store: Store | None, open
             check()
         except ConfigError as error:
             say(f"note: without --dry-run this would stop: {error}")
-    _say_shard(opening)
+    say_shard(opening)
     print_forecast(forecasts, plan, opening.states, as_json=invocation.as_json)
     return 0
 
@@ -197,21 +183,13 @@ async def _run(
         if opening.again.left:
             say(f"note: finishing the earlier list of this --again: {opening.again.left} units")
         say(f"run: {opening.run.name}: {plan.manifest.n_units} units, {opening.n_open} open")
-        _say_shard(opening)
+        say_shard(opening)
         code = await _session(invocation, plan, store, opening, keys)
         if code != exit_codes.INTERRUPTED:
             show_score(await score_run(store, opening.run), as_json=invocation.as_json)
         totals = await read_totals(store, opening.run.id, opening.states.wanted)
-    _say_how_to_go_on(code, opening, totals, invocation)
+    say_how_to_go_on(code, opening, totals, invocation)
     return code
-
-
-def _say_shard(opening: Opening) -> None:
-    shard = opening.states.wanted.shard
-    if shard is None:
-        return
-    own = opening.states.wanted.n_units - opening.states.n_elsewhere
-    say(f"shard {shard}: {own} units are this one's; {opening.states.n_elsewhere} belong to other shards")
 
 
 async def _check_reformatters(plan: Plan, opening: Opening, keys: Mapping[str, str]) -> None:
@@ -238,7 +216,7 @@ async def _session(
         say("nothing is left to ask")
         return exit_code(opening.totals(), interrupted=False, budget_reached=False)
     if invocation.session.keep_media:
-        await _keep_media(plan, store)
+        await _keep_media(plan, store, invocation.session.shard)
     info = session_info(plan, invocation.options, invocation.session, opening.again)
     session_id = await store.start_session(opening.run.id, info)
     if not opening.n_open:
@@ -330,55 +308,23 @@ def _say_spending(live: Live) -> None:
         say(f"spent in this session: ${live.budget.spent_usd:.4f}{without}")
 
 
-async def _keep_media(plan: Plan, store: Store) -> None:
+async def _keep_media(plan: Plan, store: Store, shard: Shard | None) -> None:
+    """Keep the bytes of all media of this session's cases; those that are kept already are not read."""
     seen: set[str] = set()
     for case in plan.cases.cases:
+        if shard is not None and not shard.holds(case.id):
+            continue
         for medium in (one for many in case.media.values() for one in many):
             if medium.sha256 not in seen:
                 seen.add(medium.sha256)
-                await store.put_blob(await asyncio.to_thread(load, medium, "original"))
+                await store.put_blob_pieces(medium.sha256, partial(_original, medium))
+
+
+def _original(medium: Media) -> Iterator[bytes]:
+    yield load(medium, "original")
 
 
 def _introduce(plan: Plan, url: str) -> None:
     say(f"store: {display(url)}")
     for note in plan.notes:
         say(f"note: {note}")
-
-
-def _say_how_to_go_on(code: int, opening: Opening, by_model: Totals, invocation: Invocation) -> None:
-    totals: Counter[UnitOutcome] = Counter()
-    for counts in by_model.values():
-        totals += counts
-    if totals[UnitOutcome.NOT_APPLICABLE]:
-        say(
-            f"units beyond a model's inputs or limits: {totals[UnitOutcome.NOT_APPLICABLE]}; if that was a "
-            "setting, mend it and add --again not_applicable"
-        )
-    if code == 0:
-        return
-    missing = sum(totals[outcome] for outcome in INCOMPLETE)
-    if totals[UnitOutcome.CASE_ERROR]:
-        say(
-            f"units of cases that cannot be asked: {totals[UnitOutcome.CASE_ERROR]}; mend the files "
-            "(`harness data check` lists what is wrong), then give the same `harness run` again, without "
-            "--again"
-        )
-    if missing:
-        why = {exit_codes.INTERRUPTED: "interrupted; ", exit_codes.BUDGET: "stopped at --max-cost; "}.get(
-            code, ""
-        )
-        shard = opening.states.wanted.shard
-        share = f"units without an answer: {missing} of {totals.total()}"
-        share += f" in shard {shard}" if shard else ""
-        say(f"{why}{share}; to go on: {_resume(opening, invocation)}")
-
-
-def _resume(opening: Opening, invocation: Invocation) -> str:
-    words = ["harness", "resume", opening.run.name]
-    if invocation.config_path is not None:
-        words += ["--config", str(invocation.config_path)]
-    if invocation.store is not None:
-        words += ["--store", invocation.store]
-    if invocation.session.shard is not None:
-        words += ["--shard", str(invocation.session.shard)]
-    return shlex.join(words)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,9 @@ from sweep_kit import (
 )
 
 from harness import media_reading
-from harness.media import Media, probe
+from harness.canonical import sha256_hex, unpack
+from harness.media import Media, load, probe
+from harness.shards import Shard
 
 
 @pytest.fixture
@@ -181,6 +185,32 @@ def images_of(arrival: Arrival) -> str:
         if part["type"] == "image_url"
     ]
     return str(url)
+
+
+def test_kept_images_are_read_and_kept_once_and_only_those_of_the_share(
+    tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images = write_cases(tmp_path / "data", 5) / "images"
+    write_config(tmp_path, server.url)
+    kept: list[str] = []
+
+    def noted(media: Media, recipe: str) -> bytes:
+        assert media.path is not None
+        kept.append(media.path.name)
+        return load(media, recipe)
+
+    monkeypatch.setattr("harness.cli.run_command.load", noted)
+    own = [f"{number:03}.png" for number in range(5) if Shard(1, 2).holds(f"c{number:03}")]
+    for _ in range(2):
+        assert harness(*run_args(tmp_path, "--keep-media", "--shard", "1/2")).code == 0
+        assert kept == own
+    assert harness(*run_args(tmp_path, "--keep-media")).code == 0
+    names = [path.name for path in images.iterdir()]
+    assert sorted(kept) == sorted(names)
+    with closing(sqlite3.connect(tmp_path / "store.sqlite3")) as store:
+        blobs = dict(store.execute("SELECT sha256, data FROM blob"))
+    for path in images.iterdir():
+        assert unpack(blobs[sha256_hex(path.read_bytes())]) == path.read_bytes()
 
 
 SLOW_READING = """

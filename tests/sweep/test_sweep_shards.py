@@ -46,6 +46,7 @@ def test_a_share_is_asked_and_the_run_stays_the_same(tmp_path: Path) -> None:
         first = harness(*run_args(tmp_path, "--shard", "1/2"))
         assert first.code == 0, first.err
         assert f"shard 1/2: {len(own)} units are this one's; {len(other)} belong to other shards" in first.err
+        assert f"shard 1/2: done; {len(own)} units" in first.err
         assert "to go on" not in first.err and numbers(server.arrivals) == own
         again = harness(*run_args(tmp_path, "--shard", "1/2"))
         assert again.code == 0 and "nothing is left to ask" in again.err and len(server.arrivals) == len(own)
