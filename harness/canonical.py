@@ -6,7 +6,10 @@ import hashlib
 import json
 import zlib
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, cast
+from typing import Final, TypeAlias, cast
+
+PACK_LEVEL: Final = 6
+"""Of zlib, for all that the store keeps."""
 
 JSON: TypeAlias = "Mapping[str, JSON] | Sequence[JSON] | str | int | float | bool | None"
 
@@ -32,7 +35,7 @@ def digest(value: object) -> str:
 
 def pack(data: bytes) -> bytes:
     """Compress bytes for the store."""
-    return zlib.compress(data, 6)
+    return zlib.compress(data, PACK_LEVEL)
 
 
 def unpack(data: bytes) -> bytes:

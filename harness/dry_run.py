@@ -59,7 +59,7 @@ async def forecast(plan: Plan, work: Work, store: Store | None) -> list[Forecast
 
 async def _forecast_model(plan: Plan, work: Work, store: Store | None, name: str) -> Forecast:
     model_plan = plan.models[name]
-    n_units = sum(1 for _ in work.unit_ids(name))
+    n_units = work.states.n_units(name)
     result = Forecast(name, n_units, n_units - work.count_open(name))
     units = work.open_units(name)
     while batch := list(islice(units, BATCH)):

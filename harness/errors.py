@@ -11,6 +11,7 @@ HarnessError
 │   └── RunNameTakenError  the name belongs to a different run                          (exit 2)
 ├── MediaError             one image or clip cannot be used: becomes `case_error`
 │   ├── MediaReadError     it cannot be read now: asked again, becomes `provider_error`
+│   │   └── MediaChangedError  it is another file than the one that was planned
 │   └── MediaLimitError    fine, but beyond one model's limits: becomes `not_applicable`
 ├── UnsupportedInputError  an adapter cannot express a part: becomes `not_applicable`
 ├── BudgetReachedError     `--max-cost` allows no further request                       (exit 4)
@@ -20,6 +21,8 @@ Messages say what happened, to which thing, and what to do; lower case, no full 
 """
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from harness.exit_codes import BUDGET, FAILED, USAGE
 
@@ -81,6 +84,14 @@ class MediaReadError(MediaError):
 
     Within a run that says nothing about the case, which another model may have been asked already.
     """
+
+
+class MediaChangedError(MediaReadError):
+    """The bytes at `path` are not those that were planned to be sent: nothing was sent."""
+
+    def __init__(self, message: str, path: Path) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 class MediaLimitError(MediaError):

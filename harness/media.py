@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from harness.canonical import sha256_hex
-from harness.errors import MediaError, MediaLimitError, MediaReadError
+from harness.errors import MediaChangedError, MediaError, MediaLimitError, MediaReadError
 from harness.image_conversion import convert, decode, open_header
 from harness.image_structure import BadImageError, Structure, read_structure
 
@@ -23,6 +23,9 @@ RECIPE_VERSIONS: Final = {"original": 1, "png": 1, "jpeg": 1}
 """
 
 MIME_OF_RECIPE: Final = {"png": "image/png", "jpeg": "image/jpeg"}
+
+READER_VERSION: Final = 1
+"""Version of what `probe` finds in a file; files that an earlier one read are read anew."""
 
 MAX_PIXELS: Final = 89_478_485
 """Larger images are taken for decompression bombs and never decoded: Pillow's own threshold."""
@@ -41,7 +44,8 @@ class Media:
     """One image file: identity is `sha256` of its bytes, never its path.
 
     `size` in bytes, `width` and `height` in pixels. `path` is where it was found; None when the
-    case comes from a store's snapshot.
+    case comes from a store's snapshot. `plain` as in `Structure`: whether the samples need no conversion;
+    None: not known, the file has to be looked at.
     """
 
     sha256: str
@@ -50,6 +54,7 @@ class Media:
     width: int
     height: int
     path: Path | None = None
+    plain: bool | None = field(default=None, compare=False)
 
 
 def probe(path: Path, *, name: str | None = None) -> Media:
@@ -64,7 +69,7 @@ def probe(path: Path, *, name: str | None = None) -> Media:
         found = _inspect(data)
     except BadImageError as error:
         raise _unusable(shown, error) from error
-    return Media(sha256_hex(data), found.mime, len(data), found.width, found.height, path)
+    return Media(sha256_hex(data), found.mime, len(data), found.width, found.height, path, found.plain)
 
 
 def mime_as_sent(media: Media, recipe: str) -> str:
@@ -85,7 +90,9 @@ def choose_recipe(media: Media, limits: ImageLimits, path: Path) -> str:
             f"image {str(path)!r} has {pixels:,} pixels, the model takes {limits.max_pixels:,}; "
             f"{_OTHER_MODEL}"
         )
-    if media.mime in limits.mime and _is_plain(media.sha256, path):
+    if media.mime in limits.mime and (
+        _is_plain(media.sha256, path) if media.plain is None else media.plain
+    ):
         _check_bytes(media.size, "original", limits, path)
         return "original"
     recipe = _conversion(media, limits, path)
@@ -108,8 +115,9 @@ def load(media: Media, recipe: str) -> bytes:
         raise MediaError(f"no file is known for the image with sha256 {media.sha256}; give --data")
     data = _read(media.path, str(media.path))
     if sha256_hex(data) != media.sha256:
-        raise MediaReadError(
-            f"image {str(media.path)!r} has changed since it was read; run again to take the new one"
+        raise MediaChangedError(
+            f"image {str(media.path)!r} has changed since it was read; run again to take the new one",
+            media.path,
         )
     if recipe == "original":
         return data

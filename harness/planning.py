@@ -11,9 +11,11 @@ from harness.benchmarks.base import Benchmark, Case, CaseSet, Prompt, get_benchm
 from harness.benchmarks.prompts import load_prompt, read_prompt_file
 from harness.cache.key import endpoint_identity
 from harness.canonical import JSON, canonical_json, sha256_hex
+from harness.case_spool import broken_cases, case_ids, chosen_cases, snapshot_digest
 from harness.config import Config
 from harness.errors import ConfigError, UnknownNameError, UnsupportedInputError
 from harness.manifest import BlobRef, ConditionWanted, Manifest, ModelWanted, ReformatWanted
+from harness.media_reading import MediaReader
 from harness.messages import Message, Request, Schema, TextPart
 from harness.nearest import nearest
 from harness.plans import ConditionPlan, ModelPlan
@@ -21,7 +23,6 @@ from harness.providers.base import get_adapter
 from harness.reformatter import FEEDBACK_PROMPT, QUOTING_PROMPT
 from harness.run_options import RunOptions
 from harness.settings import Model
-from harness.snapshot import encode_cases
 
 SIMULATED_REFORMATTER = "sim/reformatter"
 NO_REFORMATTER = "none"
@@ -62,6 +63,7 @@ class Plan:
     conditions: Mapping[str, ConditionPlan]
     models: Mapping[str, ModelPlan]
     blobs: Mapping[str, bytes]
+    """Prompts and schemas; the snapshot of the cases is made from `cases` when it is kept."""
     notes: tuple[str, ...]
 
     def all_models(self) -> dict[str, Model]:
@@ -73,17 +75,20 @@ class Plan:
         return restating | asked
 
 
-def make_plan(options: RunOptions, config: Config) -> Plan:
-    """Resolve all that a run wants. Raises ConfigError or CaseFileError; asks nobody, writes nothing."""
+def make_plan(options: RunOptions, config: Config, media: MediaReader | None = None) -> Plan:
+    """Resolve all that a run wants; `media` tells what its media files are, None: each is read.
+
+    Raises ConfigError or CaseFileError; asks nobody, writes nothing.
+    """
     benchmark = get_benchmark(options.benchmark)
     blobs = _Blobs()
     models = _models(options, config, benchmark)
     conditions = _conditions(options, benchmark)
-    cases = _cases(options, config, benchmark)
+    cases = _cases(options, config, benchmark, media)
     reformat = any(model.reformatter for model in models.values())
     manifest = Manifest(
         benchmark=benchmark.name,
-        cases=BlobRef("cases", blobs.put(encode_cases(cases))),
+        cases=BlobRef("cases", snapshot_digest(cases)),
         n_cases=len(cases.cases),
         synthetic=cases.synthetic,
         conditions={name: _wanted(plan.prompt, plan.schema, blobs) for name, plan in conditions.items()},
@@ -146,11 +151,13 @@ def _condition(name: str, options: RunOptions, benchmark: Benchmark) -> Conditio
     return ConditionPlan(name, prompt, schema, policy, reformat_prompt, reformat_schema)
 
 
-def _cases(options: RunOptions, config: Config, benchmark: Benchmark) -> CaseSet:
+def _cases(
+    options: RunOptions, config: Config, benchmark: Benchmark, media: MediaReader | None
+) -> CaseSet:
     folder = Path(options.data) if options.data else config.benchmark(benchmark.name).data
-    loaded = benchmark.load(folder or benchmark.sample_dir())
+    loaded = benchmark.load(folder or benchmark.sample_dir(), media)
     chosen = _chosen(loaded.cases, options)
-    ids = {case.id for case in chosen}
+    ids = set(case_ids(chosen))
     raters = {
         name: {case_id: answer for case_id, answer in answers.items() if case_id in ids}
         for name, answers in loaded.raters.items()
@@ -158,18 +165,21 @@ def _cases(options: RunOptions, config: Config, benchmark: Benchmark) -> CaseSet
     return CaseSet(chosen, raters, loaded.synthetic)
 
 
-def _chosen(cases: Sequence[Case], options: RunOptions) -> tuple[Case, ...]:
+def _chosen(cases: Sequence[Case], options: RunOptions) -> Sequence[Case]:
+    ids = case_ids(cases)
+    indexes: Sequence[int] = range(len(ids))
     if options.cases:
-        known = {case.id for case in cases}
+        known = set(ids)
         for case_id in options.cases:
             if case_id not in known:
                 raise UnknownNameError(f"unknown case {case_id!r}{nearest(case_id, known)}")
         wanted = set(options.cases)
-        cases = [case for case in cases if case.id in wanted]
-    chosen = tuple(cases if options.limit is None else cases[: options.limit])
-    if not chosen:
+        indexes = [index for index in indexes if ids[index] in wanted]
+    if options.limit is not None:
+        indexes = indexes[: options.limit]
+    if not indexes:
         raise ConfigError("there are no cases to ask; the case file is empty")
-    return chosen
+    return chosen_cases(cases, indexes)
 
 
 def _models(options: RunOptions, config: Config, benchmark: Benchmark) -> dict[str, ModelPlan]:
@@ -289,9 +299,9 @@ def _notes(
         hint = "" if name in COMMON_PARAMS else nearest(name, COMMON_PARAMS)
         if hint:
             notes.append(f"--param {name} is sent as it is written, and a server may ignore it{hint}")
-    broken = [case for case in cases.cases if case.problem is not None]
+    broken, first = broken_cases(cases.cases)
     if broken:
-        notes.append(f"{len(broken)} cases cannot be asked and end as case_error; first: {broken[0].problem}")
+        notes.append(f"{broken} cases cannot be asked and end as case_error; first: {first}")
     for name, plan in models.items():
         if plan.dropped_params:
             notes.append(f"{name} does not take {', '.join(plan.dropped_params)}: left out and recorded")

@@ -12,6 +12,7 @@ from harness.canonical import JSON
 from harness.errors import StoreError
 from harness.messages import Structured
 from harness.outcomes import UnitOutcome
+from harness.shards import Shard
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class RunOptions:
 class SessionOptions:
     """How this session goes about it: nothing here changes what the run wants.
 
-    `max_wait_s` in seconds, `max_cost` in USD by model (None as key: in all).
+    `max_wait_s` in seconds, `max_cost` in USD by model (None as key: in all). `shard` None: all units.
     """
 
     again: tuple[UnitOutcome, ...] = ()
@@ -55,6 +56,7 @@ class SessionOptions:
     max_in_flight: int | None = None
     order: Literal["interleave", "model"] = "interleave"
     keep_media: bool = False
+    shard: Shard | None = None
 
 
 def read_run_options(data: JSON) -> RunOptions:

@@ -15,6 +15,7 @@ from harness.cache.store import Store
 from harness.outcomes import UnitOutcome
 from harness.plans import ConditionPlan, ModelPlan, Unit
 from harness.pools.pool import Pool
+from harness.unit_states import UnitStates
 from harness.window import Window
 
 if TYPE_CHECKING:
@@ -33,38 +34,28 @@ class Work:
     conditions: Mapping[str, ConditionPlan]
     models: Mapping[str, ModelPlan]
     repeats: int
-    states: Mapping[UnitId, UnitState]
+    states: UnitStates
     ask_again: frozenset[UnitOutcome]
 
-    def is_open(self, unit: UnitId) -> bool:
-        """True for a unit that this session works on."""
-        state = self.states.get(unit)
-        return state is None or state.outcome is None or state.outcome in self.ask_again
-
-    def unit_ids(self, model: str) -> Iterator[UnitId]:
-        """Give all units of a model in the order in which they are asked: by condition, case, repeat."""
-        for condition in self.conditions:
-            for case in self.cases:
-                for repeat in range(1, self.repeats + 1):
-                    yield UnitId(model, condition, case.id, repeat)
-
     def open_units(self, model: str) -> Iterator[Unit]:
-        """Give the units of a model that this session works on, made as they are needed."""
+        """Give the units of a model that this session works on, made as they are needed.
+
+        In the order in which they are asked: by condition, case, repeat.
+        """
+        last: tuple[int, Case] | None = None
         for condition in self.conditions.values():
-            for case in self.cases:
-                for repeat in range(1, self.repeats + 1):
-                    unit_id = UnitId(model, condition.name, case.id, repeat)
-                    if self.is_open(unit_id):
-                        yield self._unit(unit_id, case, condition)
+            for index in self.states.open_indexes(model, condition.name, self.ask_again):
+                position, repeat = divmod(index, self.repeats)
+                if last is None or last[0] != position:
+                    last = position, self.cases[position]
+                case = last[1]
+                after = self.states.again_after(model, condition.name, index)
+                unit = UnitId(model, condition.name, case.id, repeat + 1)
+                yield Unit(self.run_id, unit, case, condition, self.models[model], after)
 
     def count_open(self, model: str) -> int:
         """Return how many units of a model this session works on."""
-        return sum(map(self.is_open, self.unit_ids(model)))
-
-    def _unit(self, unit_id: UnitId, case: Case, condition: ConditionPlan) -> Unit:
-        state = self.states.get(unit_id)
-        after = 0 if state is None else state.again_after
-        return Unit(self.run_id, unit_id, case, condition, self.models[unit_id.model], after)
+        return self.states.count_open(model, self.ask_again)
 
 
 @dataclass(slots=True)

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from harness import __version__, exit_codes
-from harness.again import AgainList, again_list
+from harness.again import AgainList
 from harness.budget import Budget, MaxCost
-from harness.cache.rows import Run, UnitId, UnitState
 from harness.cache.store import Store
 from harness.canonical import JSON
 from harness.collecting import standing_objects_left_alone
 from harness.errors import ConfigError, MissingKeyError, UnknownNameError
-from harness.media import Media
 from harness.nearest import nearest
-from harness.outcomes import ASKED_AGAIN_ON_RESUME, SHOWN_AS_FAILED, UNUSABLE, USABLE, UnitOutcome
+from harness.opening import Opening
+from harness.outcomes import SHOWN_AS_FAILED, UNUSABLE, USABLE, UnitOutcome
 from harness.planning import Plan
 from harness.plans import ModelPlan
 from harness.pools.pool import Pool, PoolLimits, pool_name
 from harness.run_options import RunOptions, SessionOptions
 from harness.runner import OnUnit, Runner, Work
 from harness.settings import Model
+from harness.unit_states import Totals
 
 if TYPE_CHECKING:
     from harness.client import Client
@@ -36,27 +35,6 @@ GRACE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
-    """A run as a session finds it: what is done, what is open, what `--again` marked."""
-
-    run: Run
-    states: Mapping[UnitId, UnitState]
-    work: Work
-    open_by_model: Mapping[str, int]
-    again: AgainList = field(default_factory=AgainList)
-
-    @property
-    def is_done(self) -> bool:
-        """True for a run that is stored and has nothing left to ask."""
-        return self.run.id != 0 and not self.n_open
-
-    @property
-    def n_open(self) -> int:
-        """Units that this session works on."""
-        return sum(self.open_by_model.values())
-
-
-@dataclass(frozen=True, slots=True)
 class Live:
     """The parts of a session at work, for progress lines and signals."""
 
@@ -64,48 +42,6 @@ class Live:
     pools: Mapping[str, Pool]
     budget: Budget
     client: Client
-
-
-async def open_run(store: Store, plan: Plan, name: str | None, options: SessionOptions) -> Opening:
-    """Store what the run wants and return what is open. Raises RunNameTakenError."""
-    await store.put_blobs(plan.blobs.values())
-    await store.remember_all_media(_found_media(plan))
-    run = await store.save_run(name, plan.manifest.digest(), plan.benchmark.name, plan.manifest.to_json())
-    return await look_at(store, plan, run, options, mark=True)
-
-
-def _found_media(plan: Plan) -> list[tuple[Media, int]]:
-    """Return the media of all cases, to be noted with the places where they were found.
-
-    Noted without a time of change: what a file is, is never taken from the note, only where it was.
-    """
-    media = (one for case in plan.cases.cases for many in case.media.values() for one in many)
-    return [(medium, 0) for medium in media]
-
-
-async def look_at(
-    store: Store | None, plan: Plan, run: Run | None, options: SessionOptions, *, mark: bool
-) -> Opening:
-    """Return how far a run has come; `run` None: it was never started. With `mark`, `--again` is noted."""
-    states = {} if run is None or store is None else await store.unit_states(run.id)
-    again = AgainList()
-    if run is not None and store is not None and options.again:
-        again = again_list(states, await store.sessions(run.id), options.again)
-        if again.new:
-            last = await store.mark_again(run.id, again.new) if mark else await store.last_exchange_id()
-            states = {**states, **{unit: UnitState(unit, None, last) for unit in again.new}}
-            again = replace(again, id=last)
-    shown = run or Run(0, "(new)", plan.manifest.digest(), plan.benchmark.name, {}, 0)
-    work = Work(
-        run_id=shown.id,
-        cases=plan.cases.cases,
-        conditions=plan.conditions,
-        models=plan.models,
-        repeats=plan.manifest.repeats,
-        states=states,
-        ask_again=ASKED_AGAIN_ON_RESUME,
-    )
-    return Opening(shown, states, work, {name: work.count_open(name) for name in plan.models}, again)
 
 
 def open_plans(plan: Plan, opening: Opening) -> list[ModelPlan]:
@@ -170,6 +106,7 @@ def session_info(
         "models": {name: model.model_dump(mode="json") for name, model in plan.all_models().items()},
         "options": options.to_json(),
         "limits": {"max_wait_s": session.max_wait_s, "max_in_flight": session.max_in_flight},
+        "shard": None if session.shard is None else str(session.shard),
         **again.info(),
     }
 
@@ -207,10 +144,10 @@ async def live_session(
         budget = _budget(options)
         pools = make_pools(plan, options)
         sender = Sender(transport, keys, lambda model: model.provider.base_url or simulator)
-        proven = {unit.model for unit, one in opening.states.items() if one.outcome in USABLE | UNUSABLE}
+        proven = [name for name, counts in opening.totals().items() if counts.keys() & (USABLE | UNUSABLE)]
         client = Client(store, sender, pools, session=session_id, budget=budget, proven=proven)
         stack.enter_context(standing_objects_left_alone())
-        units = UnitRunner(plan.benchmark, client, plan.manifest.structured)
+        units = UnitRunner(plan.benchmark, client, plan.manifest.structured, store.forget)
         runner = Runner(store, units, pools, order=options.order, on_unit=on_unit)
         yield Live(runner, pools, budget, client)
 
@@ -254,27 +191,15 @@ async def run_units(live: Live, work: Work, stop: Stop) -> bool:
     return stop.soon.is_set()
 
 
-def exit_code(
-    work: Work, states: Mapping[UnitId, UnitState], *, interrupted: bool, budget_reached: bool
-) -> int:
-    """Return what `run` ends with, by the outcomes of all units that the run wants."""
+def exit_code(totals: Totals, *, interrupted: bool, budget_reached: bool) -> int:
+    """Return what `run` ends with, by how this session's units stand now."""
     if interrupted:
         return exit_codes.INTERRUPTED
     if budget_reached:
         return exit_codes.BUDGET
-    for model in work.models:
-        outcomes = final_outcomes(work, states, model)
+    for outcomes in totals.values():
         if any(outcomes[outcome] for outcome in SHOWN_AS_FAILED):
             return exit_codes.INCOMPLETE
-        if outcomes[UnitOutcome.NOT_APPLICABLE] == outcomes.total():
+        if outcomes and outcomes[UnitOutcome.NOT_APPLICABLE] == outcomes.total():
             return exit_codes.INCOMPLETE
     return 0
-
-
-def final_outcomes(work: Work, states: Mapping[UnitId, UnitState], model: str) -> Counter[UnitOutcome]:
-    """Return how a model's units stand; one that was never finished is `not_attempted`."""
-    counts: Counter[UnitOutcome] = Counter()
-    for unit in work.unit_ids(model):
-        state = states.get(unit)
-        counts[(state.outcome if state else None) or UnitOutcome.NOT_ATTEMPTED] += 1
-    return counts

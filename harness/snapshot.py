@@ -16,8 +16,7 @@ def encode_cases(cases: CaseSet) -> bytes:
 
     Paths are left out: the same cases in another folder give the same bytes.
     """
-    head = {"synthetic": cases.synthetic, "raters": cases.raters, "n": len(cases.cases)}
-    return b"\n".join([canonical_json(head), *(canonical_json(_case(case)) for case in cases.cases)])
+    return b"\n".join([encode_head(cases), *map(encode_case, cases.cases)])
 
 
 def decode_cases(data: bytes) -> CaseSet:
@@ -31,8 +30,28 @@ def decode_cases(data: bytes) -> CaseSet:
     )
 
 
+def encode_head(cases: CaseSet) -> bytes:
+    """Return the first line: what is not about a single case."""
+    return canonical_json({"synthetic": cases.synthetic, "raters": cases.raters, "n": len(cases.cases)})
+
+
+def encode_case(case: Case) -> bytes:
+    """Return the line of one case."""
+    return canonical_json(
+        {
+            "id": case.id,
+            "fields": case.fields,
+            "media": {role: [_media(one) for one in media] for role, media in case.media.items()},
+            "reference": case.reference,
+            "group": case.group,
+            "tags": list(case.tags),
+            "problem": case.problem,
+        }
+    )
+
+
 def decode_case(line: bytes) -> Case:
-    """Return the case of one line after the head."""
+    """Undo `encode_case`."""
     data: Mapping[str, JSON] = json.loads(line)
     media = cast("Mapping[str, list[dict[str, Any]]]", data["media"])
     return Case(
@@ -44,18 +63,6 @@ def decode_case(line: bytes) -> Case:
         tags=tuple(cast("list[str]", data["tags"])),
         problem=cast("str | None", data["problem"]),
     )
-
-
-def _case(case: Case) -> Mapping[str, object]:
-    return {
-        "id": case.id,
-        "fields": case.fields,
-        "media": {role: [_media(one) for one in media] for role, media in case.media.items()},
-        "reference": case.reference,
-        "group": case.group,
-        "tags": list(case.tags),
-        "problem": case.problem,
-    }
 
 
 def _media(media: Media) -> Mapping[str, JSON]:

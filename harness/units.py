@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
 
 from harness.attempts import Asked, Feedback, UnitError, UnitResult, run_attempts
 from harness.benchmarks.base import Benchmark
 from harness.client import Ask, Client
-from harness.errors import MediaError, MediaLimitError, MediaReadError, StoreError, UnsupportedInputError
+from harness.errors import (
+    MediaChangedError,
+    MediaError,
+    MediaLimitError,
+    MediaReadError,
+    StoreError,
+    UnsupportedInputError,
+)
 from harness.media_threads import in_media_thread
 from harness.messages import ImagePart, Message, Request, Structured
 from harness.outcomes import UnitOutcome
@@ -17,16 +27,21 @@ from harness.plans import Unit, unit_request, with_recipes
 from harness.reformatter import feedback_messages, reformat_request
 from harness.settings import Model
 
+Forget: TypeAlias = Callable[[Path], Awaitable[None]]
+
 _log = logging.getLogger(__name__)
 
 
 class UnitRunner:
-    """Asks units of one benchmark by one client."""
+    """Asks units of one benchmark by one client; `forget` drops what is noted of a file that has changed."""
 
-    def __init__(self, benchmark: Benchmark, client: Client, structured: Structured) -> None:
+    def __init__(
+        self, benchmark: Benchmark, client: Client, structured: Structured, forget: Forget
+    ) -> None:
         self._benchmark = benchmark
         self._client = client
         self._structured = structured
+        self._forget = forget
         self._elsewhere: Counter[str] = Counter()
 
     def waiting_elsewhere(self, model: str) -> int:
@@ -47,6 +62,8 @@ class UnitRunner:
         except MediaLimitError as error:
             return _failed(UnitOutcome.NOT_APPLICABLE, "media_limit", str(error))
         except MediaReadError as error:
+            if isinstance(error, MediaChangedError):
+                await self._forget(error.path)  # its fingerprint was wrong, and would be again
             return _failed(UnitOutcome.PROVIDER_ERROR, "local", str(error))
         except MediaError as error:
             return _failed(UnitOutcome.CASE_ERROR, "media", str(error))

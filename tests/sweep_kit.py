@@ -132,10 +132,12 @@ def spawn(
     cwd: Path,
     env: Mapping[str, str] | None = None,
     before: Callable[[], None] | None = None,
+    code: str | None = None,
 ) -> subprocess.Popen[str]:
-    """Start a command as a process of its own; `before` runs in it first."""
+    """Start a command as a process of its own; `before` runs in it first, `code` instead of the program."""
+    start = ["-m", "harness"] if code is None else ["-c", code]
     return subprocess.Popen(
-        [sys.executable, "-m", "harness", *map(str, args)],
+        [sys.executable, *start, *map(str, args)],
         cwd=cwd,
         env={**os.environ, **(env or {})},
         stdout=subprocess.PIPE,

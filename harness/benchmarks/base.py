@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from harness.media_reading import MediaReader
+
 UnitNumbers: TypeAlias = "NDArray[np.float64]"
 """Shape (units, numbers): what a benchmark's `unit_numbers` gives, a row a unit."""
 
@@ -145,8 +147,11 @@ class Benchmark(Protocol):
         """Return everything that is wrong with a folder of case files."""
         ...
 
-    def load(self, folder: Path) -> CaseSet:
-        """Read a folder of case files. Raises CaseFileError that names the line and the mend."""
+    def load(self, folder: Path, media: MediaReader | None = None) -> CaseSet:
+        """Read a folder of case files. Raises CaseFileError that names the line and the mend.
+
+        `media` tells what its media files are; None: each of them is read.
+        """
         ...
 
     def schema(self, condition: str) -> Schema | None:

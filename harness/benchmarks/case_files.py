@@ -6,6 +6,7 @@ A `Reader` gathers every problem of a file, so that `harness data check` lists a
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -58,27 +59,34 @@ class Reader:
     folder: Path
     problems: list[str] = field(default_factory=list)
 
-    def lines(self, name: str, fields: Fields) -> list[Line]:
-        """Return the sound lines of a JSONL file below the folder, each with a unique text `id`."""
+    def lines(self, name: str, fields: Fields) -> Iterator[Line]:
+        """Give the sound lines of a JSONL file below the folder, each with a unique text `id`.
+
+        The file is read as it is asked for, never held in memory. One that changes meanwhile is a problem.
+        """
+        path = self.folder / name
         try:
-            data = (self.folder / name).read_bytes()
+            with path.open("rb") as file:
+                before = _state(os.fstat(file.fileno()))
+                yield from self._sound(_objects(name, file), fields, {}, {})
+                if before != _state(os.fstat(file.fileno())) or before != _state(path.stat()):
+                    self.problems.append(
+                        f"{name} in {str(self.folder)!r} changed while it was read; wait until it is "
+                        "written, then run again"
+                    )
         except FileNotFoundError:
             self.problems.append(f"{name} does not exist in {str(self.folder)!r}")
-            return []
         except OSError as error:
             self.problems.append(f"cannot read {name} in {str(self.folder)!r}: {error.strerror}")
-            return []
-        seen: dict[str, tuple[int, JSON]] = {}
-        return list(self._sound(_objects(name, data), fields, seen))
 
     def _sound(
-        self, lines: Iterable[Line | str], fields: Fields, seen: dict[str, tuple[int, JSON]]
+        self, lines: Iterable[Line | str], fields: Fields, seen: dict[str, int], odd: dict[str, JSON]
     ) -> Iterator[Line]:
         for line in lines:
             if isinstance(line, str):
                 self.problems.append(line)
                 continue
-            faults = [*_field_faults(line.value, fields), *_id_faults(line, seen)]
+            faults = [*_field_faults(line.value, fields), *_id_faults(line, seen, odd)]
             self.problems.extend(f"{line.place}: {fault}" for fault in faults)
             if not faults:
                 yield line
@@ -161,25 +169,33 @@ def copy_folder(source: Path, out: Path) -> None:
         raise ConfigError(f"cannot write the sample to {str(out)!r}: {error}; change --out") from error
 
 
-def _objects(name: str, data: bytes) -> Iterator[Line | str]:
+def _state(found: os.stat_result) -> tuple[int, ...]:
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+def _objects(name: str, file: Iterable[bytes]) -> Iterator[Line | str]:
     """Yield each object, or what is wrong with its line. Only LF ends a line: U+2028 may stand in text."""
-    for number, raw in enumerate(data.removeprefix(_BOM).split(b"\n"), start=1):
-        if not raw.strip():
-            continue
-        try:
-            value = json.loads(raw.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
-        except UnicodeDecodeError as error:
-            where = f"byte {error.start + 1} of the line"
-            yield f"{name} line {number}: not UTF-8 at {where}; save the file as UTF-8"
-        except json.JSONDecodeError as error:
-            yield f"{name} line {number}: no JSON object: {error.msg} at column {error.colno}"
-        except (ValueError, RecursionError) as error:
-            yield f"{name} line {number}: {error}"
-        else:
-            if isinstance(value, dict):
-                yield Line(name, number, value)
-            else:
-                yield f"{name} line {number}: must be one JSON object, got {_shown(value)}"
+    for number, ended in enumerate(file, start=1):
+        raw = ended.removesuffix(b"\n")
+        if number == 1:
+            raw = raw.removeprefix(_BOM)
+        if raw.strip():
+            yield _object(name, number, raw)
+
+
+def _object(name: str, number: int, raw: bytes) -> Line | str:
+    try:
+        value = json.loads(raw.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
+    except UnicodeDecodeError as error:
+        where = f"byte {error.start + 1} of the line"
+        return f"{name} line {number}: not UTF-8 at {where}; save the file as UTF-8"
+    except json.JSONDecodeError as error:
+        return f"{name} line {number}: no JSON object: {error.msg} at column {error.colno}"
+    except (ValueError, RecursionError) as error:
+        return f"{name} line {number}: {error}"
+    if isinstance(value, dict):
+        return Line(name, number, value)
+    return f"{name} line {number}: must be one JSON object, got {_shown(value)}"
 
 
 def _unique(pairs: Sequence[tuple[str, JSON]]) -> dict[str, JSON]:
@@ -204,7 +220,8 @@ def _field_faults(value: Mapping[str, JSON], fields: Fields) -> Iterator[str]:
             yield f"field {name!r} is missing"
 
 
-def _id_faults(line: Line, seen: dict[str, tuple[int, JSON]]) -> Iterator[str]:
+def _id_faults(line: Line, seen: dict[str, int], odd: dict[str, JSON]) -> Iterator[str]:
+    """Yield what is wrong with a line's id; `seen`: id -> line, `odd`: ids that are no text, as written."""
     if "id" not in line.value:
         return
     found = line.value["id"]
@@ -213,9 +230,12 @@ def _id_faults(line: Line, seen: dict[str, tuple[int, JSON]]) -> Iterator[str]:
         yield shape
     if isinstance(found, bool) or not isinstance(found, str | int | float):
         return
-    earlier = seen.setdefault(str(found), (line.number, found))
-    if earlier[0] != line.number:
-        yield f"id {found!r} is that of line {earlier[0]} ({earlier[1]!r}); give each case its own"
+    text = str(found)
+    earlier = seen.setdefault(text, line.number)
+    if earlier != line.number:
+        yield f"id {found!r} is that of line {earlier} ({odd.get(text, text)!r}); give each case its own"
+    elif not isinstance(found, str):
+        odd[text] = found
 
 
 def _id_shape_fault(found: JSON) -> str | None:

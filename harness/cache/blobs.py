@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from sqlalchemy import select
@@ -11,7 +13,7 @@ from sqlalchemy import select
 from harness.cache.database import Transaction
 from harness.cache.parts import StorePart, chunks, off_the_loop
 from harness.cache.tables import BLOB
-from harness.canonical import pack, sha256_hex, unpack
+from harness.canonical import PACK_LEVEL, pack, sha256_hex, unpack
 from harness.errors import StoreError
 
 THREAD_FROM_BYTES: Final = 262_144
@@ -30,6 +32,18 @@ class BlobStore(StorePart):
         digests = [sha256_hex(data) for data in given]
         await self._writer.submit(_put_all, list(zip(digests, given, strict=True)))
         return digests
+
+    async def put_blob_pieces(self, sha256: str, pieces: Callable[[], Iterator[bytes]]) -> None:
+        """Keep bytes that come in pieces, compressed as they come, unless they are kept already.
+
+        `pieces` is called in a thread. Raises StoreError where they are not those of `sha256`.
+        """
+        async with self._database.reading() as connection:
+            found = await connection.execute(select(BLOB.c.sha256).where(BLOB.c.sha256 == sha256))
+            if found.first() is not None:
+                return
+        packed = await asyncio.to_thread(_pack_pieces, sha256, pieces)
+        await self._writer.submit(_put_packed, (sha256, packed))
 
     async def get_blob(self, sha256: str) -> bytes:
         """Return the bytes of a digest. Raises StoreError where they are missing or damaged."""
@@ -61,6 +75,22 @@ def _checked(digest: str, packed: bytes) -> bytes:
     if data is None or sha256_hex(data) != digest:
         raise StoreError(f"blob {digest} is damaged; go back to a backup of the store")
     return data
+
+
+def _pack_pieces(sha256: str, pieces: Callable[[], Iterator[bytes]]) -> bytes:
+    packer, found, packed = zlib.compressobj(PACK_LEVEL), hashlib.sha256(), bytearray()
+    for piece in pieces():
+        found.update(piece)
+        packed += packer.compress(piece)
+    if found.hexdigest() != sha256:
+        raise StoreError(f"blob {sha256} changed while it was kept; run again")
+    return bytes(packed + packer.flush())
+
+
+async def _put_packed(transaction: Transaction, blobs: Sequence[tuple[str, bytes]]) -> list[None]:
+    rows: list[dict[str, object]] = [{"sha256": digest, "data": packed} for digest, packed in blobs]
+    await transaction.connection.execute(transaction.dialect.upsert(BLOB), rows)
+    return [None] * len(blobs)
 
 
 async def _put_all(transaction: Transaction, given: Sequence[Sequence[tuple[str, bytes]]]) -> list[None]:

@@ -1,93 +1,103 @@
-"""Media that were seen: their digests by path, so that unchanged files are not read again."""
+"""Media that were seen: what they are by path and fingerprint, so that unchanged files are not read again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from harness.cache.database import Transaction
 from harness.cache.parts import StorePart, chunks
-from harness.cache.tables import MEDIA, MEDIA_PLACE
-from harness.media import Media
+from harness.cache.tables import MEDIA, MEDIA_PLACE, AnyRow
+from harness.media import READER_VERSION, Media
+from harness.media_reading import Note, Stamp
 
-SETTLED_AFTER_US: Final = 2_000_000
-"""A file changed this short before it was read may change again within its file system's clock tick."""
-
-Stamp: TypeAlias = tuple[int, int]
-"""Size in bytes, and time of last change in nanoseconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    media: Media
-    mtime_ns: int
-    now_us: int
+_INODE_RANGE: Final = 1 << 64
+_LARGEST: Final = (1 << 63) - 1
 
 
 class MediaStore(StorePart):
     """The media index."""
 
-    async def remembered_media(self, path: Path, size: int, mtime_ns: int) -> Media | None:
-        """Return what a file was when we last read it, None if it is new or has changed since."""
-        return (await self.remembered({path: (size, mtime_ns)})).get(path)
-
     async def remembered(self, stamps: Mapping[Path, Stamp]) -> dict[Path, Media]:
-        """Return the same for many files in a few queries; files that are new or changed are left out."""
+        """Return what files are that have not changed since they were noted, in a few queries.
+
+        Left out are files that are new, that differ in any part of the fingerprint, whose fingerprint was
+        not settled when they were read (see `Stamp`), or that another version of `probe` read.
+        """
         found: dict[Path, Media] = {}
         for part in chunks(list(stamps)):
             statement = (
-                select(MEDIA_PLACE, MEDIA.c.mime, MEDIA.c.width, MEDIA.c.height)
+                select(MEDIA_PLACE, MEDIA.c.mime, MEDIA.c.width, MEDIA.c.height, MEDIA.c.plain)
                 .join_from(MEDIA_PLACE, MEDIA, MEDIA_PLACE.c.sha256 == MEDIA.c.sha256)
                 .where(MEDIA_PLACE.c.path.in_([str(path) for path in part]))
+                .where(MEDIA_PLACE.c.reader == READER_VERSION)
             )
             async with self._database.reading() as connection:
                 rows = (await connection.execute(statement)).all()
             for row in rows:
-                path = Path(row.path)
-                settled = row.mtime_ns // 1000 + SETTLED_AFTER_US <= row.remembered_at_us
-                if settled and stamps.get(path) == (row.size, row.mtime_ns):
-                    found[path] = Media(row.sha256, row.mime, row.size, row.width, row.height, path)
+                path, stamp = Path(row.path), _stamp(row)
+                if stamps.get(path) == stamp and stamp.is_settled(row.remembered_at_us):
+                    found[path] = Media(
+                        row.sha256, row.mime, row.size, row.width, row.height, path, row.plain
+                    )
         return found
 
-    async def remember_media(self, media: Media, mtime_ns: int) -> None:
-        """Note what a file is. `mtime_ns` must be from before its bytes were read; no path, no note."""
-        await self.remember_all_media([(media, mtime_ns)])
-
-    async def remember_all_media(self, seen: Iterable[tuple[Media, int]]) -> None:
-        """Note many files in one commit."""
-        now = self._clock()
-        items = [_Seen(media, mtime_ns, now) for media, mtime_ns in seen if media.path is not None]
+    async def remember(self, notes: Iterable[Note]) -> None:
+        """Note what files are, and where, in one commit; a medium without a path is not noted."""
+        items = [note for note in notes if note.media.path is not None]
         if items:
             await self._writer.submit(_remember_all, items)
 
+    async def forget(self, path: Path) -> None:
+        """Drop what was noted of a file, so that it is read again."""
+        await self._writer.submit(_forget_all, path)
 
-async def _remember_all(transaction: Transaction, given: Sequence[Sequence[_Seen]]) -> list[None]:
+
+def _stamp(row: AnyRow) -> Stamp:
+    return Stamp(row.size, row.mtime_ns, row.ctime_ns, row.inode % _INODE_RANGE)
+
+
+def _signed(inode: int) -> int:
+    """Return an inode as databases take it: file systems use all 64 bits."""
+    return inode if inode <= _LARGEST else inode - _INODE_RANGE
+
+
+async def _remember_all(transaction: Transaction, given: Sequence[Sequence[Note]]) -> list[None]:
     media: dict[str, dict[str, object]] = {}
     places: dict[str, dict[str, object]] = {}
-    for seen in (item for items in given for item in items):
-        one = seen.media
+    for note in (note for notes in given for note in notes):
+        one = note.media
         media[one.sha256] = {
             "sha256": one.sha256,
             "mime": one.mime,
             "size": one.size,
             "width": one.width,
             "height": one.height,
+            "plain": one.plain,
         }
         places[str(one.path)] = {
             "path": str(one.path),
             "sha256": one.sha256,
-            "size": one.size,
-            "mtime_ns": seen.mtime_ns,
-            "remembered_at_us": seen.now_us,
+            "size": note.stamp.size,
+            "mtime_ns": note.stamp.mtime_ns,
+            "ctime_ns": note.stamp.ctime_ns,
+            "inode": _signed(note.stamp.inode),
+            "reader": READER_VERSION,
+            "remembered_at_us": note.read_at_us,
         }
     upsert = transaction.dialect.upsert
     # Updated too: a better reader of headers may have learned more about the same bytes.
-    await transaction.connection.execute(upsert(MEDIA, ["mime", "width", "height"]), list(media.values()))
-    await transaction.connection.execute(
-        upsert(MEDIA_PLACE, ["sha256", "size", "mtime_ns", "remembered_at_us"]), list(places.values())
-    )
+    learned = ["mime", "width", "height", "plain"]
+    await transaction.connection.execute(upsert(MEDIA, learned), list(media.values()))
+    changed = [column.name for column in MEDIA_PLACE.columns if not column.primary_key]
+    await transaction.connection.execute(upsert(MEDIA_PLACE, changed), list(places.values()))
     return [None] * len(given)
+
+
+async def _forget_all(transaction: Transaction, paths: Sequence[Path]) -> list[None]:
+    for path in paths:
+        await transaction.connection.execute(delete(MEDIA_PLACE).where(MEDIA_PLACE.c.path == str(path)))
+    return [None] * len(paths)

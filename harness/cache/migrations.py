@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, TypeAlias
 
-from sqlalchemy import inspect, select
+from sqlalchemy import inspect, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from harness.cache.database import Database, Transaction
@@ -15,8 +15,20 @@ from harness.errors import NotAStoreError, StoreVersionError
 
 Migration: TypeAlias = Callable[[Transaction], Awaitable[None]]
 
-MIGRATIONS: Final[Mapping[int, Migration]] = {}
-"""Version -> the step that makes it the next one. Version 1 is the first: there is none yet."""
+
+async def _add_fingerprints(transaction: Transaction) -> None:
+    """Make room for what tells an unchanged file; what was noted before is read again."""
+    for table, column in (
+        ("media", "plain BOOLEAN"),
+        ("media_place", "ctime_ns BIGINT DEFAULT 0 NOT NULL"),
+        ("media_place", "inode BIGINT DEFAULT 0 NOT NULL"),
+        ("media_place", "reader INTEGER DEFAULT 0 NOT NULL"),
+    ):
+        await transaction.connection.execute(text(f"ALTER TABLE {table} ADD COLUMN {column}"))
+
+
+MIGRATIONS: Final[Mapping[int, Migration]] = {1: _add_fingerprints}
+"""Version -> the step that makes it the next one."""
 
 _VERSION_NAME: Final = "schema_version"
 

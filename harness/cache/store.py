@@ -25,6 +25,7 @@ from harness.cache.opening import Opening, open_database
 from harness.cache.owner import Owner
 from harness.cache.parts import Clock, now_us
 from harness.cache.runs import RunStore
+from harness.cache.unit_marks import UnitMarkStore
 from harness.cache.units import UnitStore
 from harness.cache.verification import VerifyStore
 
@@ -35,6 +36,7 @@ logger = logging.getLogger(__name__)
 
 class Store(
     UnitStore,
+    UnitMarkStore,
     RunStore,
     BlobStore,
     MediaStore,

@@ -22,7 +22,7 @@ from sqlalchemy import (
     TypeDecorator,
 )
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 
 AnyRow: TypeAlias = "Row[*tuple[Any, ...]]"
 
@@ -226,6 +226,8 @@ MEDIA = Table(
     Column("width", Integer, nullable=False),
     Column("height", Integer, nullable=False),
     Column("data", LargeBinary),
+    # Samples that need no conversion; null: not looked at.
+    Column("plain", Boolean),
 )
 
 MEDIA_PLACE = Table(
@@ -235,7 +237,12 @@ MEDIA_PLACE = Table(
     Column("sha256", ForeignKey("media.sha256"), nullable=False),
     Column("size", BigInteger, nullable=False),
     Column("mtime_ns", BigInteger, nullable=False),
+    # When reading began.
     Column("remembered_at_us", BigInteger, nullable=False),
+    # 0: not known, the file is read again.
+    Column("ctime_ns", BigInteger, nullable=False, default=0, server_default="0"),
+    Column("inode", BigInteger, nullable=False, default=0, server_default="0"),
+    Column("reader", Integer, nullable=False, default=0, server_default="0"),
 )
 
 GRADE = Table(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from sqlalchemy import Select, func, select, tuple_
 
 from harness.cache.database import Transaction
 from harness.cache.exchanges import ExchangeStore
-from harness.cache.parts import chunks
 from harness.cache.rows import Link, LinkedUnit, UnitId, UnitState
 from harness.cache.tables import EXCHANGE, UNIT, UNIT_EXCHANGE, UNIT_KEY, AnyRow
 from harness.cache.unit_rows import STATE_COLUMNS, link_rows, read_state, state_row, unit_key
@@ -31,7 +31,7 @@ class _Finished:
 @dataclass(frozen=True, slots=True)
 class _Again:
     run_id: int
-    units: tuple[UnitId, ...]
+    units: Collection[UnitId]
     last_exchange_id: int | None
 
 
@@ -66,14 +66,14 @@ class UnitStore(ExchangeStore):
             after = rows[-1]
 
     async def mark_again(
-        self, run_id: int, units: Iterable[UnitId], *, last_exchange_id: int | None = None
+        self, run_id: int, units: Collection[UnitId], *, last_exchange_id: int | None = None
     ) -> int:
         """Mark units to be asked once more, all in one commit.
 
         Returns the id up to which their exchanges count as an earlier round: that of the newest exchange
         in the store, or `last_exchange_id`.
         """
-        return await self._writer.submit(_mark_all, _Again(run_id, tuple(units), last_exchange_id))
+        return await self._writer.submit(_mark_all, _Again(run_id, units, last_exchange_id))
 
     async def linked_units(self, run_id: int, *, batch: int = 500) -> AsyncIterator[LinkedUnit]:
         """Yield every unit that was begun in a run, with all its exchanges in order.
@@ -165,7 +165,8 @@ async def _mark_all(transaction: Transaction, wanted: Sequence[_Again]) -> list[
         again_after = last if item.last_exchange_id is None else item.last_exchange_id
         results.append(again_after)
         marked = {"outcome": None, "again_after": again_after, "error": None}
-        for part in chunks(item.units, PAGE):
+        units = iter(item.units)
+        while part := list(islice(units, PAGE)):
             rows: list[dict[str, object]] = [{**unit_key(item.run_id, unit), **marked} for unit in part]
             await transaction.connection.execute(statement, rows)
     return results

@@ -8,12 +8,21 @@ from harness.cli.options import print_json
 from harness.cli.tables import Column, render_table
 from harness.dry_run import Forecast
 from harness.planning import Plan
+from harness.unit_states import UnitStates
 
 
-def print_forecast(forecasts: list[Forecast], plan: Plan, *, as_json: bool) -> None:
+def print_forecast(forecasts: list[Forecast], plan: Plan, states: UnitStates, *, as_json: bool) -> None:
     """Print what each model's open units would come to."""
     if as_json:
-        print_json({"run": plan.manifest.digest(), "models": [one.to_json() for one in forecasts]})
+        shard = states.wanted.shard
+        print_json(
+            {
+                "run": plan.manifest.digest(),
+                "shard": None if shard is None else str(shard),
+                "units_elsewhere": states.n_elsewhere,
+                "models": [one.to_json() for one in forecasts],
+            }
+        )
         return
     columns = [
         Column("model"),

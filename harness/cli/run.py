@@ -113,7 +113,8 @@ def command(
     The same command again goes on where it was stopped: what is answered is kept, what failed for a
     provider's reasons is asked again. Ctrl-C once finishes what is in flight, twice stops now.
     """
-    from harness.cli.run_command import Invocation, run
+    from harness.cli.going_on import Invocation
+    from harness.cli.run_command import run
     from harness.run_options import RunOptions
 
     options = RunOptions(

@@ -5,77 +5,62 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
-import shlex
 import signal
 import sys
-from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from tqdm import tqdm
 
 from harness import exit_codes
-from harness.cache.location import as_given_again, display, find_store
-from harness.cache.opening import is_there
-from harness.cache.rows import Run, UnitId, UnitState
+from harness.cache.location import display, find_store
+from harness.cache.rows import Run
 from harness.cache.store import Store
 from harness.canonical import JSON
 from harness.cli.forecast_table import print_forecast
+from harness.cli.going_on import Invocation, say_how_to_go_on, say_shard
 from harness.cli.main import SECRET_VARIABLES
 from harness.cli.options import say
 from harness.cli.progress import POLL_S, Progress
+from harness.cli.run_planning import planned, store_as_it_is
 from harness.cli.scored import show_score
 from harness.cli.warnings import warnings_shown
-from harness.config import load_config
+from harness.config import Config, load_config
 from harness.dry_run import forecast
 from harness.errors import ConfigError
 from harness.manifest import differences, read_manifest
-from harness.media import load
+from harness.media import Media, load
 from harness.offline.score import score_run
-from harness.outcomes import INCOMPLETE, UnitOutcome
-from harness.planning import Plan, make_plan
+from harness.opening import Opening, look_at, note_media, open_run
+from harness.planning import Plan
 from harness.run_options import RunOptions, SessionOptions, read_run_options
 from harness.session import (
     Live,
-    Opening,
     Stop,
     check_budget,
     exit_code,
-    final_outcomes,
     live_session,
-    look_at,
     needed_keys,
     open_plans,
-    open_run,
     run_units,
     session_info,
 )
+from harness.shards import Shard
+from harness.state_reading import read_totals
 from harness.twins import twin_notes
 
 MOST_FILES = 65_536
-
-
-@dataclass(frozen=True, slots=True)
-class Invocation:
-    """One call of `run`, its arguments read."""
-
-    options: RunOptions
-    session: SessionOptions
-    config_path: Path | None
-    store: str | None
-    name: str | None
-    dry_run: bool = False
-    as_json: bool = False
 
 
 def run(invocation: Invocation) -> int:
     """Work on the run that the options want, and return the exit code."""
     config = load_config(invocation.config_path)
     url = find_store(invocation.store, os.environ, config.store, Path.cwd())
-    plan = make_plan(invocation.options, config)
-    return _start(invocation, plan, url)
+    with warnings_shown():
+        return asyncio.run(_start(invocation, config, url, None))
 
 
 def resume(
@@ -91,22 +76,37 @@ def resume(
     """Go on with a stored run, and return the exit code. Raises ConfigError where it cannot be rebuilt."""
     config = load_config(config_path)
     url = find_store(store, os.environ, config.store, Path.cwd())
-    found, options = asyncio.run(_stored_options(url, reference))
-    if data is not None:
-        options = replace(options, data=data)
-    plan = make_plan(options, config)
-    _check_same(found, plan)
-    invocation = Invocation(
-        options, session, config_path, store, found.name, dry_run=dry_run, as_json=as_json
-    )
-    return _start(invocation, plan, url)
 
-
-def _start(invocation: Invocation, plan: Plan, url: str) -> int:
-    with warnings_shown():
-        return asyncio.run(
-            _dry_run(invocation, plan, url) if invocation.dry_run else _run(invocation, plan, url)
+    async def start() -> int:
+        found, options = await _stored_options(url, reference)
+        if data is not None:
+            options = replace(options, data=data)
+        invocation = Invocation(
+            options, session, config_path, store, found.name, dry_run=dry_run, as_json=as_json
         )
+        return await _start(invocation, config, url, found)
+
+    with warnings_shown():
+        return asyncio.run(start())
+
+
+async def _start(invocation: Invocation, config: Config, url: str, resumed: Run | None) -> int:
+    """Plan the run, look at what the store has of it, and dry-run it or work on it."""
+    async with store_as_it_is(url) as as_it_is:
+        plan = await planned(invocation.options, config, as_it_is)
+        if resumed is not None:
+            _check_same(resumed, plan)
+        _introduce(plan, url)
+        store = await as_it_is.get()
+        found = await _look(store, plan, invocation.session)
+        if invocation.dry_run:
+            return await _dry_run(invocation, plan, store, found)
+        _check_name(invocation.name)
+        keys = needed_keys(plan, found, os.environ)
+        SECRET_VARIABLES.update(keys)
+        check_budget(plan, found, invocation.session)
+        await _check_reformatters(plan, found, keys)
+    return await _run(invocation, plan, url, found, keys)
 
 
 async def _stored_options(url: str, reference: str) -> tuple[Run, RunOptions]:
@@ -130,35 +130,26 @@ def _check_same(found: Run, plan: Plan) -> None:
     )
 
 
-async def _dry_run(invocation: Invocation, plan: Plan, url: str) -> int:
-    _introduce(plan, url)
-    session = invocation.session
-    async with _as_it_is(invocation, plan, url) as (store, opening):
-        forecasts = await forecast(plan, opening.work, store)
+async def _look(store: Store | None, plan: Plan, session: SessionOptions) -> Opening:
+    """Return how far the run has come; nothing is written."""
+    digest = plan.manifest.digest()
+    known = None if store is None else next((run for run in await store.runs() if run.digest == digest), None)
+    return await look_at(store, plan, known, session, mark=False)
+
+
+async def _dry_run(invocation: Invocation, plan: Plan, store: Store | None, opening: Opening) -> int:
+    forecasts = await forecast(plan, opening.work, store)
     for check in (
         lambda: needed_keys(plan, opening, os.environ),
-        lambda: check_budget(plan, opening, session),
+        lambda: check_budget(plan, opening, invocation.session),
     ):
         try:
             check()
         except ConfigError as error:
             say(f"note: without --dry-run this would stop: {error}")
-    print_forecast(forecasts, plan, as_json=invocation.as_json)
+    say_shard(opening)
+    print_forecast(forecasts, plan, opening.states, as_json=invocation.as_json)
     return 0
-
-
-@asynccontextmanager
-async def _as_it_is(
-    invocation: Invocation, plan: Plan, url: str
-) -> AsyncIterator[tuple[Store | None, Opening]]:
-    """Give the store, None where there is none yet, and how far the run has come; nothing is written."""
-    async with AsyncExitStack() as stack:
-        store = known = None
-        if await is_there(url):
-            store = await stack.enter_async_context(await Store.open(url, create=False))
-            digest = plan.manifest.digest()
-            known = next((run for run in await store.runs() if run.digest == digest), None)
-        yield store, await look_at(store, plan, known, invocation.session, mark=False)
 
 
 def _raise_file_limit() -> None:
@@ -170,19 +161,21 @@ def _raise_file_limit() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-async def _run(invocation: Invocation, plan: Plan, url: str) -> int:
-    _introduce(plan, url)
+def _check_name(name: str | None) -> None:
+    if name is not None and not (name.strip() and name.isprintable()):
+        raise ConfigError(f"--name {name!r} is no name; use letters, digits and dashes")
+
+
+async def _run(
+    invocation: Invocation, plan: Plan, url: str, found: Opening, keys: Mapping[str, str]
+) -> int:
     _raise_file_limit()
-    if invocation.name is not None and not (invocation.name.strip() and invocation.name.isprintable()):
-        raise ConfigError(f"--name {invocation.name!r} is no name; use letters, digits and dashes")
-    async with _as_it_is(invocation, plan, url) as (_, found):
-        keys = needed_keys(plan, found, os.environ)
-        SECRET_VARIABLES.update(keys)
-        check_budget(plan, found, invocation.session)
-        await _check_reformatters(plan, found, keys)
     async with await Store.open(url, warn=lambda text: say(f"warning: {text}")) as store:
-        # A finished run is only read: nothing is written, and a store for reading only is enough.
-        opening = found if found.is_done else await open_run(store, plan, invocation.name, invocation.session)
+        opening = found
+        if not found.is_done:
+            opening = await open_run(store, plan, invocation.name, invocation.session, found)
+        elif not store.read_only:  # for a finished run, a store for reading only is enough
+            await note_media(store, plan)
         _say_name(invocation, opening.run)
         if opening.n_open:
             for note in await twin_notes(plan.benchmark, opening.work, plan.manifest.structured, store):
@@ -190,11 +183,12 @@ async def _run(invocation: Invocation, plan: Plan, url: str) -> int:
         if opening.again.left:
             say(f"note: finishing the earlier list of this --again: {opening.again.left} units")
         say(f"run: {opening.run.name}: {plan.manifest.n_units} units, {opening.n_open} open")
+        say_shard(opening)
         code = await _session(invocation, plan, store, opening, keys)
         if code != exit_codes.INTERRUPTED:
             show_score(await score_run(store, opening.run), as_json=invocation.as_json)
-        states = await store.unit_states(opening.run.id)
-    _say_how_to_go_on(code, opening, states, invocation)
+        totals = await read_totals(store, opening.run.id, opening.states.wanted)
+    say_how_to_go_on(code, opening, totals, invocation)
     return code
 
 
@@ -220,14 +214,14 @@ async def _session(
 ) -> int:
     if store.read_only and opening.is_done:
         say("nothing is left to ask")
-        return exit_code(opening.work, opening.states, interrupted=False, budget_reached=False)
+        return exit_code(opening.totals(), interrupted=False, budget_reached=False)
     if invocation.session.keep_media:
-        await _keep_media(plan, store)
+        await _keep_media(plan, store, invocation.session.shard)
     info = session_info(plan, invocation.options, invocation.session, opening.again)
     session_id = await store.start_session(opening.run.id, info)
     if not opening.n_open:
         say("nothing is left to ask")
-        code = exit_code(opening.work, opening.states, interrupted=False, budget_reached=False)
+        code = exit_code(opening.totals(), interrupted=False, budget_reached=False)
         await store.end_session(session_id, code, {"sends": 0, "spent_usd": 0.0})
         return code
     code = exit_codes.FAILED
@@ -246,10 +240,8 @@ async def _session(
                 interrupted = await _watched(live, opening, progress)
                 ending = _ending(live)
                 _say_spending(live)
-                states = await store.unit_states(opening.run.id)
-                code = exit_code(
-                    opening.work, states, interrupted=interrupted, budget_reached=live.budget.reached
-                )
+                totals = await read_totals(store, opening.run.id, opening.states.wanted)
+                code = exit_code(totals, interrupted=interrupted, budget_reached=live.budget.reached)
     finally:
         await store.end_session(session_id, code, ending)
     return code
@@ -316,53 +308,23 @@ def _say_spending(live: Live) -> None:
         say(f"spent in this session: ${live.budget.spent_usd:.4f}{without}")
 
 
-async def _keep_media(plan: Plan, store: Store) -> None:
+async def _keep_media(plan: Plan, store: Store, shard: Shard | None) -> None:
+    """Keep the bytes of all media of this session's cases; those that are kept already are not read."""
     seen: set[str] = set()
     for case in plan.cases.cases:
+        if shard is not None and not shard.holds(case.id):
+            continue
         for medium in (one for many in case.media.values() for one in many):
             if medium.sha256 not in seen:
                 seen.add(medium.sha256)
-                await store.put_blob(await asyncio.to_thread(load, medium, "original"))
+                await store.put_blob_pieces(medium.sha256, partial(_original, medium))
+
+
+def _original(medium: Media) -> Iterator[bytes]:
+    yield load(medium, "original")
 
 
 def _introduce(plan: Plan, url: str) -> None:
     say(f"store: {display(url)}")
     for note in plan.notes:
         say(f"note: {note}")
-
-
-def _say_how_to_go_on(
-    code: int, opening: Opening, states: Mapping[UnitId, UnitState], invocation: Invocation
-) -> None:
-    totals: Counter[UnitOutcome] = Counter()
-    for model in opening.work.models:
-        totals += final_outcomes(opening.work, states, model)
-    if totals[UnitOutcome.NOT_APPLICABLE]:
-        say(
-            f"units beyond a model's inputs or limits: {totals[UnitOutcome.NOT_APPLICABLE]}; if that was a "
-            "setting, mend it and add --again not_applicable"
-        )
-    if code == 0:
-        return
-    missing = sum(totals[outcome] for outcome in INCOMPLETE)
-    if totals[UnitOutcome.CASE_ERROR]:
-        say(
-            f"units of cases that cannot be asked: {totals[UnitOutcome.CASE_ERROR]}; mend the files "
-            "(`harness data check` lists what is wrong), then give the same `harness run` again, without "
-            "--again"
-        )
-    if missing:
-        why = {exit_codes.INTERRUPTED: "interrupted; ", exit_codes.BUDGET: "stopped at --max-cost; "}.get(
-            code, ""
-        )
-        share = f"units without an answer: {missing} of {totals.total()}"
-        say(f"{why}{share}; to go on: {_resume(opening, invocation)}")
-
-
-def _resume(opening: Opening, invocation: Invocation) -> str:
-    words = ["harness", "resume", opening.run.name]
-    if invocation.config_path is not None:
-        words += ["--config", str(invocation.config_path)]
-    if invocation.store is not None:
-        words += ["--store", as_given_again(invocation.store)]
-    return shlex.join(words)

@@ -65,9 +65,11 @@ def session_options(function: F) -> F:
         max_in_flight: int | None,
         order: Any,
         keep_media: bool,
+        shard: str | None,
         **others: Any,
     ) -> Any:
         from harness.run_options import SessionOptions
+        from harness.shards import read_shard
 
         session = SessionOptions(
             again=read_outcomes(again),
@@ -76,6 +78,7 @@ def session_options(function: F) -> F:
             max_in_flight=max_in_flight,
             order=order,
             keep_media=keep_media,
+            shard=None if shard is None else read_shard(shard),
         )
         return function(session=session, **others)
 
@@ -106,6 +109,9 @@ _OPTIONS = (
         default="interleave",
         show_default=True,
         help="All models at once, or one after the other.",
+    ),
+    click.option(
+        "--shard", metavar="I/N", help="Only the I-th of N shares of the cases; the run stays the same."
     ),
     click.option("--keep-media", is_flag=True, help="Keep the bytes of images in the store."),
     click.option(

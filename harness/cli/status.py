@@ -5,22 +5,22 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from itertools import product
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
 
 from harness.cache.location import display, find_store
-from harness.cache.rows import Run, Session, UnitId, UnitState
+from harness.cache.rows import Run, Session
 from harness.cache.store import Store
+from harness.cache.unit_marks import UnitCount
 from harness.cli.options import config_option, json_option, print_json, printable, say, store_option
 from harness.cli.tables import Column, render_table
 from harness.config import load_config
 from harness.manifest import Manifest, read_manifest
 from harness.outcomes import INCOMPLETE, USABLE, UnitOutcome
-from harness.snapshot import decode_cases
 
 Facts: TypeAlias = dict[str, Any]
 """What `--json` prints."""
@@ -55,18 +55,20 @@ async def _one_run(url: str, reference: str) -> Facts:
     async with await Store.open(url, create=False) as store:
         run = await store.find_run(reference)
         manifest = read_manifest(run.manifest)
-        case_ids = [case.id for case in decode_cases(await store.get_blob(manifest.cases.sha256)).cases]
-        states = await store.unit_states(run.id)
         summary = await _summary(store, run)
-        models = [_model_facts(name, manifest, case_ids, states) for name in manifest.models]
+        counts = await store.count_units(run.id)
+        models = [
+            _model_facts(name, manifest, counts, await store.unit_errors(run.id, name, but=USABLE))
+            for name in manifest.models
+        ]
     return {**summary, "models": models}
 
 
 async def _summary(store: Store, run: Run) -> Facts:
     manifest = read_manifest(run.manifest)
     sessions = await store.sessions(run.id)
-    states = await store.unit_states(run.id)
-    done = sum(state.outcome not in INCOMPLETE and state.outcome is not None for state in states.values())
+    counts = await store.count_units(run.id)
+    done = sum(one.units for one in counts if one.outcome is not None and one.outcome not in INCOMPLETE)
     return {
         "run": run.name,
         "digest": run.digest,
@@ -86,6 +88,7 @@ def _session_facts(session: Session) -> Facts:
         "started": _moment(session.started_at_us),
         "ended": ended,
         "exit": session.exit_code,
+        "shard": session.info.get("shard"),
         "sends": session.info.get("sends"),
         "spent_usd": session.info.get("spent_usd"),
         "closed": session.info.get("closed"),
@@ -97,22 +100,19 @@ def _moment(microseconds: int) -> str:
 
 
 def _model_facts(
-    model: str, manifest: Manifest, case_ids: list[str], states: dict[UnitId, UnitState]
+    model: str, manifest: Manifest, counts: Sequence[UnitCount], errors: Sequence[tuple[str, int]]
 ) -> Facts:
-    counts: Counter[str] = Counter()
-    reasons: Counter[str] = Counter()
-    wanted = product(manifest.conditions, case_ids, range(1, manifest.repeats + 1))
-    for condition, case_id, repeat in wanted:
-        state = states.get(UnitId(model, condition, case_id, repeat))
-        outcome = (state.outcome if state else None) or UnitOutcome.NOT_ATTEMPTED
-        counts[outcome.value] += 1
-        if state is not None and outcome not in USABLE and state.error:
-            reasons[state.error] += 1
+    n_units = manifest.n_cases * len(manifest.conditions) * manifest.repeats
+    outcomes: Counter[str] = Counter()
+    for one in counts:
+        if one.model == model and one.outcome is not None:
+            outcomes[one.outcome.value] += one.units
+    outcomes[UnitOutcome.NOT_ATTEMPTED.value] += n_units - outcomes.total()
     return {
         "model": model,
-        "units": counts.total(),
-        "outcomes": dict(sorted(counts.items())),
-        "reasons": [{"reason": reason, "units": count} for reason, count in reasons.most_common(5)],
+        "units": n_units,
+        "outcomes": dict(sorted((+outcomes).items())),
+        "reasons": [{"reason": reason, "units": count} for reason, count in errors],
     }
 
 
@@ -156,4 +156,5 @@ def _print_run(facts: Facts) -> None:
     for session in facts["sessions"]:
         ended = session["ended"] or "now: still running, or killed"
         code = "" if session["exit"] is None else f", exit {session['exit']}"
-        click.echo(f"  session {session['id']}: {session['started']} to {ended}{code}")
+        shard = f", shard {session['shard']}" if session["shard"] else ""
+        click.echo(f"  session {session['id']}: {session['started']} to {ended}{code}{shard}")

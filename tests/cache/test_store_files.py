@@ -147,31 +147,36 @@ async def add_column(transaction: Transaction) -> None:
     await transaction.connection.execute(text("ALTER TABLE blob ADD COLUMN added INTEGER"))
 
 
+async def add_column_too(transaction: Transaction) -> None:
+    await transaction.connection.execute(text("ALTER TABLE blob ADD COLUMN added_too INTEGER"))
+
+
 async def test_an_older_store_is_migrated_after_a_backup(store_path: Path) -> None:
     await filled(store_path)
     set_version(store_path, 0)
     warnings: list[str] = []
-    async with await Store.open(str(store_path), migrations={0: add_column}, warn=warnings.append) as store:
+    steps = {0: add_column, 1: add_column_too}
+    async with await Store.open(str(store_path), migrations=steps, warn=warnings.append) as store:
         assert len(await store.served([a_key(0), a_key(1), a_key(2)])) == 3
     backup = store_path.with_name("store.sqlite3.v0-backup-1")
     assert mode(backup) == 0o600
     assert [str(backup) in warning for warning in warnings] == [True]
     assert columns(backup, "blob") == ["sha256", "data"]
-    assert columns(store_path, "blob") == ["sha256", "data", "added"]
-    assert (rows(backup), version(backup), version(store_path)) == (3, "0", "1")
+    assert columns(store_path, "blob") == ["sha256", "data", "added", "added_too"]
+    assert (rows(backup), version(backup), version(store_path)) == (3, "0", "2")
     async with await Store.open(str(store_path), migrations={}) as store:
         assert await store.verify() == []
 
 
 async def test_a_migration_that_fails_leaves_the_older_store(store_path: Path) -> None:
     async def fails(transaction: Transaction) -> None:
-        await add_column(transaction)
+        await add_column_too(transaction)
         await transaction.connection.execute(text("SELECT nonsense"))
 
     await filled(store_path)
     set_version(store_path, 0)
     with pytest.raises(StoreError):
-        await Store.open(str(store_path), migrations={0: fails})
+        await Store.open(str(store_path), migrations={0: add_column, 1: fails})
     assert (columns(store_path, "blob"), version(store_path)) == (["sha256", "data"], "0")
 
 

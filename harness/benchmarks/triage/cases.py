@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, TypeAlias, cast
+from typing import Final, cast
 
 from harness.benchmarks.base import Case, CaseSet
 from harness.benchmarks.case_files import (
     CASES_FILE,
     Fields,
-    Line,
     Reader,
     is_synthetic,
     path_fault,
     text_fault,
     text_list_fault,
 )
+from harness.benchmarks.case_loading import CaseForm, CheckedLines, without_faults
 from harness.benchmarks.triage.taxonomy import ALIASES, LABELS, answer_of
 from harness.canonical import JSON
 from harness.errors import CaseFileError, MediaError
-from harness.media import Media, probe
+from harness.media import Media
+from harness.media_reading import MediaReader
 from harness.nearest import nearest_or_known
 
 ROLE: Final = "opg"
@@ -31,55 +31,48 @@ _CASE_FIELDS: Final = Fields(
     required=("id", "chief_complaint", "image", "labels"), optional=("rationale", "group", "tags")
 )
 _RATER_FIELDS: Final = Fields(required=("id", "labels"))
-_PROBE_THREADS: Final = 4
-
-_FaultsOf: TypeAlias = Callable[[Mapping[str, JSON]], Iterator[str]]
 
 
-def load_cases(folder: Path) -> CaseSet:
+def load_cases(folder: Path, media: MediaReader | None = None) -> CaseSet:
     """Read a folder of triage cases.
 
     A case whose image cannot be used is kept, with `problem` set. Raises CaseFileError that names the
-    first bad line.
+    first bad line, before any image is read.
     """
-    cases, raters, reader = _read(folder)
+    reader = Reader(folder)
+    lines = _lines(reader)
+    raters = dict(_raters(reader, lines.ids))
     reader.raise_first()
-    return CaseSet(cases=cases, raters=raters, synthetic=is_synthetic(folder))
+    synthetic = is_synthetic(folder)
+    return CaseSet(cases=lines.cases(folder, media or MediaReader()), raters=raters, synthetic=synthetic)
 
 
 def check_cases(folder: Path) -> list[str]:
     """Return everything that is wrong with a folder of triage cases, unusable images included."""
-    cases, _, reader = _read(folder)
+    reader = Reader(folder)
+    lines = _lines(reader)
+    for _ in _raters(reader, lines.ids):
+        pass
     problems = list(reader.problems)
     try:
         is_synthetic(folder)
     except CaseFileError as error:
         problems.append(str(error))
+    cases = lines.cases(folder, MediaReader())
     problems.extend(f"case {case.id!r}: {case.problem}" for case in cases if case.problem)
     return problems
 
 
-def _read(folder: Path) -> tuple[tuple[Case, ...], Mapping[str, Mapping[str, JSON]], Reader]:
-    reader = Reader(folder)
-    if not folder.is_dir():
-        reader.problems.append(f"there is no folder {str(folder)!r}; give --data the folder of {CASES_FILE}")
-        return (), {}, reader
-    lines = _without_faults(reader, reader.lines(CASES_FILE, _CASE_FIELDS), _case_faults)
-    if not lines and not reader.problems:
+def _lines(reader: Reader) -> CheckedLines:
+    lines = CheckedLines(CaseForm(_CASE_FIELDS, _case_faults, lambda value: [str(value["image"])], _case))
+    if not reader.folder.is_dir():
+        shown = str(reader.folder)
+        reader.problems.append(f"there is no folder {shown!r}; give --data the folder of {CASES_FILE}")
+        return lines
+    lines.read(reader)
+    if not lines.ids and not reader.problems:
         reader.problems.append(f"{CASES_FILE} holds no cases")
-    cases = tuple(_cases(folder, lines))
-    raters = dict(_raters(reader, frozenset(case.id for case in cases)))
-    return cases, raters, reader
-
-
-def _without_faults(reader: Reader, lines: Sequence[Line], faults_of: _FaultsOf) -> list[Line]:
-    sound: list[Line] = []
-    for line in lines:
-        faults = list(faults_of(line.value))
-        reader.problems.extend(f"{line.place}: {fault}" for fault in faults)
-        if not faults:
-            sound.append(line)
-    return sound
+    return lines
 
 
 def _case_faults(value: Mapping[str, JSON]) -> Iterator[str]:
@@ -113,20 +106,8 @@ def _labels(value: JSON) -> list[str]:
     return [label for label in LABELS if label in named]
 
 
-def _cases(folder: Path, lines: Sequence[Line]) -> Iterator[Case]:
-    def look(line: Line) -> Media | MediaError:
-        name = str(line.value["image"])
-        try:
-            return probe(folder / name, name=name)
-        except MediaError as error:
-            return error
-
-    with ThreadPoolExecutor(_PROBE_THREADS) as pool:
-        for line, found in zip(lines, pool.map(look, lines), strict=True):
-            yield _case(line.value, found)
-
-
-def _case(value: Mapping[str, JSON], image: Media | MediaError) -> Case:
+def _case(value: Mapping[str, JSON], media: Sequence[Media | MediaError]) -> Case:
+    (image,) = media
     return Case(
         id=str(value["id"]),
         fields={"chief_complaint": str(value["chief_complaint"])},
@@ -141,12 +122,15 @@ def _case(value: Mapping[str, JSON], image: Media | MediaError) -> Case:
     )
 
 
-def _raters(reader: Reader, case_ids: frozenset[str]) -> Iterator[tuple[str, Mapping[str, JSON]]]:
+def _raters(reader: Reader, case_ids: Sequence[str]) -> Iterator[tuple[str, Mapping[str, JSON]]]:
+    known = frozenset(case_ids)
     cases_are_sound = not reader.problems  # else a rater's case may be one of those that are broken
     for path in sorted((reader.folder / "raters").glob("*.jsonl")):
         lines = reader.lines(f"raters/{path.name}", _RATER_FIELDS)
-        sound = _without_faults(reader, lines, lambda value: _label_faults(value["labels"]))
-        for line in sound:
-            if cases_are_sound and line.value["id"] not in case_ids:
-                reader.problems.append(f"{line.place}: {CASES_FILE} has no case {line.value['id']!r}")
-        yield path.stem, {str(line.value["id"]): answer_of(_labels(line.value["labels"])) for line in sound}
+        answers: dict[str, JSON] = {}
+        for line in without_faults(reader, lines, lambda value: _label_faults(value["labels"])):
+            case_id = str(line.value["id"])
+            if cases_are_sound and case_id not in known:
+                reader.problems.append(f"{line.place}: {CASES_FILE} has no case {case_id!r}")
+            answers[case_id] = answer_of(_labels(line.value["labels"]))
+        yield path.stem, answers

@@ -29,6 +29,7 @@ from harness.benchmarks.triage.taxonomy import ALIASES, DOMAIN_OF
 from harness.benchmarks.triage.unit_scores import NUMBERS, unit_numbers, unit_scores
 from harness.canonical import JSON
 from harness.errors import ConfigError, MediaError, UnknownNameError
+from harness.media_reading import MediaReader
 from harness.messages import ImagePart, Message, Part, Schema, TextPart
 
 
@@ -99,9 +100,9 @@ class Triage:
         """Copy the bundled sample, its SYNTHETIC mark included. Raises ConfigError unless `out` is empty."""
         copy_folder(self.sample_dir(), out)
 
-    def load(self, folder: Path) -> CaseSet:
+    def load(self, folder: Path, media: MediaReader | None = None) -> CaseSet:
         """Read a folder of case files. Raises CaseFileError that names the line and the mend."""
-        return load_cases(folder)
+        return load_cases(folder, media)
 
     def check(self, folder: Path) -> list[str]:
         """Return everything that is wrong with a folder of case files, unusable images included."""

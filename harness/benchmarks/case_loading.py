@@ -1,0 +1,91 @@
+"""Case files into cases, in memory that does not grow with them: checked first, then their media looked at.
+
+So a bad line is told before a single image is read, and what is asked is what was checked, whatever
+happens to the file in between.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from harness.benchmarks.base import Case
+from harness.benchmarks.case_files import CASES_FILE, Fields, Line, Reader
+from harness.canonical import JSON
+from harness.case_spool import SpooledCases, SpoolWriter
+from harness.errors import MediaError
+from harness.line_spool import LineSpool
+from harness.media import Media
+from harness.media_reading import MediaReader, Note
+
+BATCH: Final = 500
+"""Cases whose media are looked up at once."""
+
+FaultsOf: TypeAlias = Callable[[Mapping[str, JSON]], Iterator[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseForm:
+    """How the lines of one benchmark become cases.
+
+    `faults` yields what is wrong with a line, `media` returns the paths of its files as written, `case` makes
+    the case of a line without faults and of what these files are.
+    """
+
+    fields: Fields
+    faults: FaultsOf
+    media: Callable[[Mapping[str, JSON]], Sequence[str]]
+    case: Callable[[Mapping[str, JSON], Sequence[Media | MediaError]], Case]
+
+
+class CheckedLines:
+    """The sound lines of a case file, kept in a temporary file until their cases are wanted."""
+
+    def __init__(self, form: CaseForm) -> None:
+        self._form = form
+        self._n_media = 0
+        self.ids: list[str] = []
+        self._lines = LineSpool()
+
+    def read(self, reader: Reader) -> None:
+        """Check the case file of the reader's folder; what is wrong goes into its problems."""
+        lines = reader.lines(CASES_FILE, self._form.fields)
+        for line in without_faults(reader, lines, self._form.faults):
+            self.ids.append(str(line.value["id"]))
+            self._n_media += len(self._form.media(line.value))
+            self._lines.append(json.dumps(line.value).encode("ascii"))
+        self._lines.flush()
+
+    def cases(self, folder: Path, media: MediaReader) -> SpooledCases:
+        """Return the cases, their media looked at. Raises CaseFileError."""
+        media.counts.expected = self._n_media
+        spool = SpoolWriter()
+        with media:
+            for start in range(0, len(self._lines), BATCH):
+                batch = range(start, min(start + BATCH, len(self._lines)))
+                values = [json.loads(self._lines.line(position)) for position in batch]
+                self._spool_batch(values, folder, media, spool)
+        return spool.finish()
+
+    def _spool_batch(
+        self, values: Sequence[Mapping[str, JSON]], folder: Path, media: MediaReader, spool: SpoolWriter
+    ) -> None:
+        names = [list(self._form.media(value)) for value in values]
+        found = media.read([(folder / name, name) for of_case in names for name in of_case])
+        for value, of_case in zip(values, names, strict=True):
+            seen = list(islice(found, len(of_case)))
+            case = self._form.case(value, [one.media if isinstance(one, Note) else one for one in seen])
+            spool.append(case, [one for one in seen if isinstance(one, Note)])
+
+
+def without_faults(reader: Reader, lines: Iterable[Line], faults_of: FaultsOf) -> Iterator[Line]:
+    """Give the lines without faults; those of the others go into the reader's problems."""
+    for line in lines:
+        faults = list(faults_of(line.value))
+        reader.problems.extend(f"{line.place}: {fault}" for fault in faults)
+        if not faults:
+            yield line

@@ -1,0 +1,84 @@
+"""How far a run has come, without what each unit is linked to: counts, and states in the fewest bytes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from sqlalchemy import Select, func, select, tuple_
+
+from harness.cache.exchange_rows import unpacked_json
+from harness.cache.parts import StorePart
+from harness.cache.tables import UNIT, AnyRow
+from harness.outcomes import UnitOutcome
+
+MARKS_PAGE: Final = 10_000
+
+Mark: TypeAlias = "tuple[str, int, str | None, int]"
+"""A unit's case id, repeat, outcome and `again_after`, within one model and condition."""
+
+
+class UnitCount(NamedTuple):
+    """How many units of a model and condition ended so; `outcome` None: begun, or marked, and not ended."""
+
+    model: str
+    condition: str
+    outcome: UnitOutcome | None
+    units: int
+
+
+class UnitMarkStore(StorePart):
+    """Units of a run, many at once."""
+
+    async def count_units(self, run_id: int) -> list[UnitCount]:
+        """Return how many units that were begun stand how, in one query."""
+        by = (UNIT.c.model, UNIT.c.condition, UNIT.c.outcome)
+        statement = select(*by, func.count()).where(UNIT.c.run_id == run_id).group_by(*by).order_by(*by[:2])
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(statement)).all()
+        return [
+            UnitCount(model, condition, None if outcome is None else UnitOutcome(outcome), units)
+            for model, condition, outcome, units in rows
+        ]
+
+    async def unit_marks(
+        self, run_id: int, model: str, condition: str, *, page: int = MARKS_PAGE
+    ) -> AsyncIterator[Sequence[Mark]]:
+        """Yield the units that were begun, some at a time, by case and repeat; errors are not read."""
+        after: AnyRow | None = None
+        while True:
+            statement = _marks(run_id, model, condition, after).limit(page)
+            async with self._database.reading() as connection:
+                rows = (await connection.execute(statement)).all()
+            if rows:
+                yield rows
+            if len(rows) < page:
+                return
+            after = rows[-1]
+
+    async def unit_errors(
+        self, run_id: int, model: str, *, but: Collection[UnitOutcome] = (), most: int = 5
+    ) -> list[tuple[str, int]]:
+        """Return the most frequent errors of a model's units with their counts, `but` outcomes left out."""
+        count = func.count()
+        statement = (
+            select(UNIT.c.error, count)
+            .where(UNIT.c.run_id == run_id, UNIT.c.model == model, UNIT.c.error.is_not(None))
+            .where(func.coalesce(UNIT.c.outcome, "").not_in([one.value for one in but]))
+            .group_by(UNIT.c.error)
+            .order_by(count.desc(), func.min(UNIT.c.case_id))
+            .limit(most)
+        )
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(statement)).all()
+        return [(unpacked_json(error), units) for error, units in rows]
+
+
+def _marks(run_id: int, model: str, condition: str, after: AnyRow | None) -> Select[*tuple[Any, ...]]:
+    order = (UNIT.c.case_id, UNIT.c.repeat)
+    statement = (
+        select(*order, UNIT.c.outcome, UNIT.c.again_after)
+        .where(UNIT.c.run_id == run_id, UNIT.c.model == model, UNIT.c.condition == condition)
+        .order_by(*order)
+    )
+    return statement if after is None else statement.where(tuple_(*order) > (after[0], after[1]))

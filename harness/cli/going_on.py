@@ -1,0 +1,80 @@
+"""One call of `run` or `resume`, and what is said of it: its share, and how to go on."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import exit_codes
+from harness.cache.location import as_given_again
+from harness.cli.options import say
+from harness.opening import Opening
+from harness.outcomes import INCOMPLETE, UnitOutcome
+from harness.run_options import RunOptions, SessionOptions
+from harness.unit_states import Totals
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One call of `run`, its arguments read."""
+
+    options: RunOptions
+    session: SessionOptions
+    config_path: Path | None
+    store: str | None
+    name: str | None
+    dry_run: bool = False
+    as_json: bool = False
+
+
+def say_shard(opening: Opening, how: str = "") -> None:
+    """Say what share of the run this session has; `how` it stands, if that is known."""
+    shard = opening.states.wanted.shard
+    if shard is None:
+        return
+    others = opening.states.n_elsewhere
+    own = opening.states.wanted.n_units - others
+    say(f"shard {shard}: {how}{own} units are this one's; {others} belong to other shards")
+
+
+def say_how_to_go_on(code: int, opening: Opening, by_model: Totals, invocation: Invocation) -> None:
+    """Say what this session's units lack, and the command that goes on with them."""
+    totals: Counter[UnitOutcome] = Counter()
+    for counts in by_model.values():
+        totals += counts
+    if totals[UnitOutcome.NOT_APPLICABLE]:
+        say(
+            f"units beyond a model's inputs or limits: {totals[UnitOutcome.NOT_APPLICABLE]}; if that was a "
+            "setting, mend it and add --again not_applicable"
+        )
+    if code == 0:
+        say_shard(opening, "done; ")
+        return
+    missing = sum(totals[outcome] for outcome in INCOMPLETE)
+    if totals[UnitOutcome.CASE_ERROR]:
+        say(
+            f"units of cases that cannot be asked: {totals[UnitOutcome.CASE_ERROR]}; mend the files "
+            "(`harness data check` lists what is wrong), then give the same `harness run` again, without "
+            "--again"
+        )
+    if missing:
+        why = {exit_codes.INTERRUPTED: "interrupted; ", exit_codes.BUDGET: "stopped at --max-cost; "}.get(
+            code, ""
+        )
+        shard = opening.states.wanted.shard
+        share = f"units without an answer: {missing} of {totals.total()}"
+        share += f" in shard {shard}" if shard else ""
+        say(f"{why}{share}; to go on: {_resume(opening, invocation)}")
+
+
+def _resume(opening: Opening, invocation: Invocation) -> str:
+    words = ["harness", "resume", opening.run.name]
+    if invocation.config_path is not None:
+        words += ["--config", str(invocation.config_path)]
+    if invocation.store is not None:
+        words += ["--store", as_given_again(invocation.store)]
+    if invocation.session.shard is not None:
+        words += ["--shard", str(invocation.session.shard)]
+    return shlex.join(words)

@@ -1,0 +1,116 @@
+"""What a sweep holds in memory at once: as much for many cases as for few."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import weakref
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from scripted_server import ScriptedServer
+from sweep_kit import harness, right_answer, run_args, write_cases, write_config
+
+from harness import case_spool, dry_run, window
+from harness.benchmarks.base import Case
+from harness.cache.rows import UnitId
+from harness.cli.progress import Progress
+from harness.messages import Request
+from harness.outcomes import UnitOutcome
+from harness.plans import Unit
+
+WINDOW = window.SMALLEST + 8
+"""Units at work for each model when 4 may be in flight, and those that are just coming or going."""
+PER_UNIT = 2
+"""Tasks and requests for each unit at work."""
+
+
+class Counted(Case):
+    """A case that is counted while it is alive."""
+
+    __slots__ = ("__weakref__",)
+    alive: ClassVar[dict[int, weakref.ref[Case]]] = {}
+
+    @classmethod
+    def of(cls, case: Case) -> Counted:
+        counted = cls(*(getattr(case, one.name) for one in fields(Case)))
+        place = id(counted)
+        cls.alive[place] = weakref.ref(counted, lambda _: cls.alive.pop(place))
+        return counted
+
+
+@pytest.fixture
+def alive(monkeypatch: pytest.MonkeyPatch) -> Mapping[int, object]:
+    """The cases in memory, however they were come by."""
+    decoded = case_spool._decoded
+    monkeypatch.setattr(case_spool, "_decoded", lambda *args: Counted.of(decoded(*args)))
+    assert Counted.alive == {}
+    return Counted.alive
+
+
+def in_memory(*kinds: type) -> dict[type, int]:
+    gc.collect()
+    counts = dict.fromkeys(kinds, 0)
+    for one in gc.get_objects():
+        if type(one) in counts:
+            counts[type(one)] += 1
+    return counts
+
+
+def test_cases_units_and_requests_in_memory_do_not_grow_with_the_run(
+    tmp_path: Path, alive: Mapping[int, object], monkeypatch: pytest.MonkeyPatch
+) -> None:  # F36
+    write_cases(tmp_path / "data", 300)
+    done, most = Progress.unit_done, Counter[str]()
+
+    def look(progress: Progress, unit: UnitId, outcome: UnitOutcome) -> None:
+        done(progress, unit, outcome)
+        now = {"cases": len(alive), "tasks": len(asyncio.all_tasks())}
+        if progress._done.total() == 150:
+            found = in_memory(Unit, Request)
+            now |= {"units": found[Unit], "requests": found[Request]}
+        for name, count in now.items():
+            most[name] = max(most[name], count)
+
+    monkeypatch.setattr(Progress, "unit_done", look)
+    monkeypatch.setattr("harness.cli.run_command.score_run", nothing)
+    monkeypatch.setattr("harness.cli.run_command.show_score", lambda *args, **more: None)
+    with ScriptedServer(right_answer) as server:
+        write_config(tmp_path, server.url)
+        assert harness(*run_args(tmp_path, "--max-in-flight", "4")).code == 0
+        assert len(server.arrivals) == 300
+    assert 0 < most["units"] <= WINDOW
+    assert 0 < most["cases"] <= WINDOW
+    assert 0 < most["requests"] <= PER_UNIT * WINDOW
+    assert 0 < most["tasks"] <= PER_UNIT * WINDOW
+    assert not alive
+
+
+async def nothing(*args: object) -> None:
+    """Score no run: scoring may hold cases as it likes."""
+
+
+def test_planning_and_a_forecast_hold_one_batch_of_cases(
+    tmp_path: Path, alive: Mapping[int, object], monkeypatch: pytest.MonkeyPatch
+) -> None:  # F36
+    monkeypatch.setattr("harness.dry_run.BATCH", 20)
+    monkeypatch.setattr("harness.benchmarks.case_loading.BATCH", 20)
+    write_cases(tmp_path / "data", 200)
+    most = 0
+    priced = dry_run._add
+
+    def add(*args: Any) -> None:
+        nonlocal most
+        most = max(most, len(alive))
+        priced(*args)
+
+    monkeypatch.setattr(dry_run, "_add", add)
+    with ScriptedServer(right_answer) as server:
+        write_config(tmp_path, server.url)
+        done = harness(*run_args(tmp_path, "--dry-run", "--json"))
+    assert done.code == 0 and done.json["models"][0]["to_send"] == 200
+    assert 0 < most <= 2 * 20 + 1
