@@ -23,6 +23,7 @@ from harness.cache.files import (
     network_file_system,
     ways_to_open,
 )
+from harness.cache.imported import ImportedStore
 from harness.cache.location import display, sqlite_path, store_url
 from harness.cache.maintenance import MaintenanceStore
 from harness.cache.media_index import MediaStore
@@ -38,7 +39,7 @@ __all__ = ["LEASE_S", "RENEW_EVERY_S", "ClaimHolder", "Store"]
 logger = logging.getLogger(__name__)
 
 
-class Store(UnitStore, RunStore, BlobStore, MediaStore, DerivedStore, MaintenanceStore):
+class Store(UnitStore, ImportedStore, RunStore, BlobStore, MediaStore, DerivedStore, MaintenanceStore):
     """Everything that was ever asked and answered.
 
     Open it with `Store.open`; it is an async context manager. Every write returns after its commit.

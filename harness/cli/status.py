@@ -22,6 +22,10 @@ from harness.manifest import Manifest, read_manifest
 from harness.outcomes import INCOMPLETE, USABLE, UnitOutcome
 from harness.snapshot import decode_cases
 
+_FLAGS = {
+    "synthetic": "SYNTHETIC cases", "simulated": "SIMULATED models", "imported": "IMPORTED answers",
+}
+
 Facts: TypeAlias = dict[str, Any]
 """What `--json` prints."""
 
@@ -73,6 +77,7 @@ async def _summary(store: Store, run: Run) -> Facts:
         "benchmark": run.benchmark,
         "synthetic": manifest.synthetic,
         "simulated": manifest.simulated,
+        "imported": manifest.imported,
         "units": manifest.n_units,
         "done": done,
         "sessions": [_session_facts(session) for session in sessions],
@@ -89,6 +94,7 @@ def _session_facts(session: Session) -> Facts:
         "sends": session.info.get("sends"),
         "spent_usd": session.info.get("spent_usd"),
         "closed": session.info.get("closed"),
+        "import": session.info.get("import"),
     }
 
 
@@ -130,7 +136,7 @@ def _print_runs(facts: Facts) -> None:
         last = run["sessions"][-1] if run["sessions"] else None
         rows.append(
             (
-                run["run"],
+                f"{run['run']} (imported)" if run["imported"] else run["run"],
                 run["benchmark"],
                 run["done"],
                 run["units"],
@@ -145,7 +151,7 @@ def _print_run(facts: Facts) -> None:
     click.echo(
         f"{facts['run']} ({str(facts['digest'])[:12]}): {facts['done']} of {facts['units']} units done"
     )
-    for flag, words in (("synthetic", "SYNTHETIC cases"), ("simulated", "SIMULATED models")):
+    for flag, words in _FLAGS.items():
         if facts[flag]:
             click.echo(f"  {words}")
     for model in facts["models"]:
@@ -157,3 +163,7 @@ def _print_run(facts: Facts) -> None:
         ended = session["ended"] or "now: still running, or killed"
         code = "" if session["exit"] is None else f", exit {session['exit']}"
         click.echo(f"  session {session['id']}: {session['started']} to {ended}{code}")
+        for file in (session["import"] or {}).get("files", ()):
+            version = f" {file['tool_version']}" if file["tool_version"] else ""
+            line = f"    imported {file['name']!r} ({file['format']}{version}, sha256 {file['sha256'][:12]})"
+            click.echo(printable(line))
