@@ -136,8 +136,8 @@ def _print_runs(facts: Facts) -> None:
         last = run["sessions"][-1] if run["sessions"] else None
         rows.append(
             (
-                f"{run['run']} (imported)" if run["imported"] else run["run"],
-                run["benchmark"],
+                run["run"],
+                f"{run['benchmark']} (imported)" if run["imported"] else run["benchmark"],
                 run["done"],
                 run["units"],
                 last and last["started"],

@@ -36,8 +36,8 @@ FIELDS = (
 class Hints:
     """Format of a row, where its fields are, and which of its answers is meant.
 
-    `paths`: our name -> dotted path. `choice` counts from 0 among the answers of one row; `failure_texts` are texts that the user knows to be
-    failures in these files.
+    `paths`: our name -> dotted path. `choice` counts from 0 among the answers of one row; `failure_texts` are
+    texts that the user knows to be failures in these files.
     """
 
     format: str
@@ -66,9 +66,13 @@ class Hints:
         value = self.find(document, name, *usual)
         return value if isinstance(value, str) and value else None
 
-    def of_choice(self, choice: int) -> Hints:
-        """Return the hints for another answer of the same row."""
-        return self if choice == self.choice else replace(self, choice=choice)
+    def for_answer(self, choice: int, text: str | None) -> Hints:
+        """Return the hints for one answer of a row, with the failure text that it is and no other.
+
+        So a text that is named later changes only the answers that it is about.
+        """
+        about = tuple(one for one in self.failure_texts if text is not None and one in (text, text.strip()))
+        return replace(self, choice=choice, failure_texts=about)
 
     def header(self) -> dict[str, str]:
         """Return the hints as the header that is stored with a row; what is usual is left out."""

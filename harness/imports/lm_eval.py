@@ -4,8 +4,8 @@ Both write a line per document with `doc_id` (its position in the data set), `ta
 `filtered_resps`, each with one element a request (`save_results_samples` in their
 `loggers/evaluation_tracker.py`); a request asked several times has one element a repeat. lm-eval adds `doc`
 and `arguments`; with several filters it writes a line for each, equal but for `filtered_resps`. lmms-eval
-keeps `input`, and leaves `resps` out where the filters changed nothing; newer versions add `token_counts`. Both write
-texts by `str`, so that a missing answer stands as "None": it is named as suspicious.
+keeps `input`, and leaves `resps` out where the filters changed nothing; newer versions add `token_counts`.
+Both write texts by `str`, so that a missing answer stands as "None": it is named as suspicious.
 """
 
 from __future__ import annotations

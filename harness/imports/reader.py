@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from harness.errors import ImportFileError
 from harness.imports.documents import BadRowError, parse
@@ -121,8 +121,8 @@ class AnswerReader:
         document = parse(row.body)
         for place in file.form.places(document, file.hints):
             # Read before it is matched: what cannot be read is told of unmatched rows too.
-            hints = file.hints.of_choice(place.choice)
-            stated = file.form.state(document, hints)
+            stated = file.form.state(document, replace(file.hints, choice=place.choice))
+            hints = file.hints.for_answer(place.choice, stated.text)
             case = self._finder.find(place.id, file.form)
             if case is None:
                 self.tally.unmatched.add(str(place.id))

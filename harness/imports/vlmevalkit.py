@@ -1,8 +1,9 @@
 """Prediction files of VLMEvalKit: a table with `index`, `question` and `prediction`.
 
 It writes `MODEL_DATASET.xlsx`, or `.tsv` or `.json` by PRED_FORMAT (vlmeval/smp/file.py), the last as a list
-of records; a table that could not be written falls back to a pickle, which is never read here. With SPLIT_THINK
-the reasoning stands in `thinking`. A prediction of an agent may be an object with `prediction` in it.
+of records; a table that could not be written falls back to a pickle, which is never read here. With
+SPLIT_THINK the reasoning stands in `thinking`. A prediction of an agent may be an object with `prediction` in
+it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, time, timedelta
+from importlib import import_module
 from typing import IO, Any
 
 from harness.canonical import canonical_json
@@ -146,12 +148,11 @@ def _spreadsheet(source: SourceFile) -> Iterator[Row]:
 
 def _openpyxl(source: SourceFile) -> Any:
     try:
-        import openpyxl
+        return import_module("openpyxl")
     except ImportError as error:
         raise source.error(
             "spreadsheets are read with openpyxl; install the extra `xlsx`, or save the table as .tsv"
         ) from error
-    return openpyxl
 
 
 def _plain(cell: object) -> object:
