@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -106,6 +107,9 @@ def import_files(options: ImportOptions) -> int:
         print_json(found)
     else:
         _print(found)
+    if "run" in found:
+        elsewhere = [] if options.store is None else ["--store", options.store]
+        say(f"to score it: {shlex.join(['harness', 'score', found['run'], *elsewhere])}")
     return exit_codes.INCOMPLETE if found["incomplete"] else exit_codes.OK
 
 
@@ -215,7 +219,8 @@ async def _store(
             importer = Importer(store, run, session, job.wanted, names, now_us())
             stored = await importer.add(job.reader())
             _check_unchanged(job, digests)
-            await importer.finish()
+            if not await importer.is_finished(stored):
+                await importer.finish()
             outcomes = await _outcomes(store, run, manifest.n_units)
             code = exit_codes.INCOMPLETE if any(outcomes[one] for one in INCOMPLETE) else exit_codes.OK
             ending = {"sends": 0, "spent_usd": 0.0, "import": {**info["import"], **_stored_facts(stored)}}
@@ -280,7 +285,7 @@ def _print(found: Mapping[str, Any]) -> None:
     click.echo(printable(head + (f", run {found['run']}" if "run" in found else "")))
     lines = [
         ("rows read", found["rows"], ""),
-        ("answers matched", found["answers"], f"of {found['cases']} cases, {found['repeats']} repeats"),
+        ("rows that belong to a case", found["answers"], _share(found)),
         *((why, one["count"], _first(one)) for why, one in found["failures"].items()),
         ("rows of no case", found["unmatched"]["count"], _first(found["unmatched"])),
         ("same answer twice", found["repeated"]["count"], _first(found["repeated"])),
@@ -293,16 +298,20 @@ def _print(found: Mapping[str, Any]) -> None:
             ("known already", found["known"], ""),
             ("changed since", found["changed"]["count"], _first(found["changed"])),
         ]
-    always = {"rows read", "answers matched", "answers added"}
+    always = {"rows read", "rows that belong to a case", "answers added"}
     for what, count, more in lines:
         if count or what in always:
             click.echo(printable(f"  {count:>8}  {what}{f': {more}' if more else ''}"))
     if "run" in found:
         outcomes = ", ".join(f"{name} {count}" for name, count in found["outcomes"].items())
         click.echo(f"  outcomes: {outcomes}")
-        say(f"to score it: harness score {found['run']}")
     else:
         say("dry run: nothing was stored")
+
+
+def _share(found: Mapping[str, Any]) -> str:
+    repeats = "" if found["repeats"] == 1 else f" in {found['repeats']} repeats"
+    return f"there are {found['cases']} cases{repeats}"
 
 
 def _first(named: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from harness.cache.key import KEY_VERSION
@@ -28,11 +28,15 @@ SUPERSEDED = 0
 
 @dataclass(slots=True)
 class Stored:
-    """What an import did: answers added, those that were there, and the cases whose answer changed."""
+    """What an import did: answers added, those that were there, and the cases whose answer changed.
 
-    added: int
-    known: int
-    changed: Named
+    `linked`: of those that were there, how many stood in another run only.
+    """
+
+    added: int = 0
+    known: int = 0
+    linked: int = 0
+    changed: Named = field(default_factory=Named)
 
 
 def file_facts(files: Sequence[ImportFile], digests: Sequence[str]) -> list[Mapping[str, object]]:
@@ -76,10 +80,19 @@ class Importer:
 
     async def add(self, reader: AnswerReader) -> Stored:
         """Store what is new. What is there already is left as it is, or linked to this run too."""
-        stored = Stored(0, 0, Named())
+        stored = Stored()
         for batch in _batches(reader.answers(), BATCH):
             await self._add(batch, stored)
         return stored
+
+    async def is_finished(self, stored: Stored) -> bool:
+        """Tell whether nothing came in, and no earlier import was cut off before its units were finished."""
+        if stored.added or stored.linked:
+            return False
+        async for states in self._store.unit_state_pages(self._run.id):
+            if any(state.outcome is None for state in states):
+                return False
+        return True
 
     async def finish(self) -> int:
         """Say how each unit ends, by the code that scores it; return how many units changed."""
@@ -115,6 +128,7 @@ class Importer:
                     stored.known += 1
                 elif key is None and new.key in elsewhere:
                     stored.known += 1
+                    stored.linked += 1
                     link = Link(elsewhere[new.key], "answer", new.attempt)
                     group.create_task(self._store.finish_unit(self._run.id, UnitState(unit, None), [link]))
                 else:

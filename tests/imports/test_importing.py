@@ -14,7 +14,14 @@ from sweep_kit import Done, answer_text, harness, labels_of, right_answer, write
 
 from harness.cache.rows import Exchange, UnitState
 from harness.cache.store import Store
+from harness.errors import UnsupportedInputError
+from harness.imports import importing
+from harness.imports.imported_run import PROVIDER
+from harness.imports.importing import Importer
+from harness.messages import Message, Request, TextPart
 from harness.offline.export import read_jsonl
+from harness.providers.base import ADAPTERS, get_adapter
+from harness.settings import IMPORTED, Model
 
 CASES = 6
 
@@ -325,8 +332,6 @@ def test_an_import_that_was_killed_is_finished_by_the_next(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # F23
     write("a.jsonl", [line(number) for number in range(CASES)])
-    from harness.imports.importing import Importer
-
     async def killed(self: Importer) -> int:
         raise KeyboardInterrupt
 
@@ -337,6 +342,53 @@ def test_an_import_that_was_killed_is_finished_by_the_next(
     done = bring("a.jsonl", "--json").json
     assert (done["added"], done["known"], done["outcomes"]) == (0, CASES, {"valid": CASES})
     assert len(exchanges()) == CASES
+
+
+def test_an_import_that_was_cut_off_in_the_middle_goes_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # F23
+    write("a.jsonl", [line(number) for number in range(CASES)])
+    monkeypatch.setattr(importing, "BATCH", 2)
+    add, calls = Importer._add, []
+
+    async def killed(self: Importer, *args: Any) -> None:
+        calls.append(args)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        await add(self, *args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Importer, "_add", killed)
+        assert bring("a.jsonl").code == 130
+    assert len(exchanges()) == 4
+    done = bring("a.jsonl", "--json").json
+    assert (done["added"], done["known"], done["outcomes"]) == (2, 4, {"valid": CASES})
+
+
+def test_a_file_that_changes_under_the_import_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write("a.jsonl", [line(number) for number in range(CASES)])
+    add = Importer.add
+
+    async def added(self: Importer, reader: Any) -> Any:
+        stored = await add(self, reader)
+        path.write_text("", encoding="utf-8")
+        return stored
+
+    monkeypatch.setattr(Importer, "add", added)
+    done = bring("a.jsonl")
+    assert (done.code, "it changed while it was imported; import it again" in done.err) == (2, True)
+    assert harness("status", "latest", "--json").json["sessions"][0]["exit"] == 1
+
+
+def test_the_adapter_of_imports_asks_nobody(folder: Path) -> None:
+    wire = get_adapter(IMPORTED)
+    request = Request((Message("user", (TextPart("?"),)),))
+    with pytest.raises(UnsupportedInputError, match="'old' was imported from files; it cannot be asked"):
+        wire.build(request, Model(name="old", provider=PROVIDER, model="old"))
+    assert IMPORTED not in ADAPTERS
+    assert wire.auth_headers(PROVIDER, "secret") == {}
 
 
 def test_other_references_are_another_run_over_the_same_exchanges(folder: Path) -> None:
