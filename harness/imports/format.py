@@ -58,6 +58,9 @@ class Format(Protocol):
     positions_only: bool
     """True if the tool knows cases by nothing but their position."""
 
+    mapped: frozenset[str]
+    """The fields that `--map` can point to: all others have one place in this format."""
+
     def fits(self, source: SourceFile) -> bool:
         """Tell whether a file is of this format, by its name and first bytes."""
         ...

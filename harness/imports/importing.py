@@ -77,13 +77,20 @@ class Importer:
         self._names = names
         self._now_us = now_us
         self._case_ids = [case.id for case in wanted.cases.cases]
+        self._fresh = False
 
     async def add(self, reader: AnswerReader) -> Stored:
         """Store what is new. What is there already is left as it is, or linked to this run too."""
         stored = Stored()
+        self._fresh = await self._is_empty()
         for batch in _batches(reader.answers(), BATCH):
             await self._add(batch, stored)
         return stored
+
+    async def _is_empty(self) -> bool:
+        async for _ in self._store.unit_state_pages(self._run.id, page=1):
+            return False
+        return True
 
     async def is_finished(self, stored: Stored) -> bool:
         """Tell whether nothing came in, and no earlier import was cut off before its units were finished."""
@@ -138,6 +145,9 @@ class Importer:
                     group.create_task(self._append(unit, new))
 
     async def _append(self, unit: UnitId, new: NewExchange) -> None:
+        if not self._fresh:
+            # What the unit ended as no longer holds: if we are killed before it is finished, that shows.
+            await self._store.finish_unit(self._run.id, UnitState(unit, None), [])
         # Never served: what was asked there is not known here.
         await self._store.append(new, session=self._session, serve=False, link=(self._run.id, unit))
 

@@ -51,6 +51,7 @@ class InspectLog:
     noun = "sample"
     first_position: int | None = 1
     positions_only = False
+    mapped = frozenset({"id"})
 
     def fits(self, source: SourceFile) -> bool:
         """Tell by the name, for JSON by an `eval` among the first fields."""

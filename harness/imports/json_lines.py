@@ -9,7 +9,7 @@ from typing import Any
 from harness.canonical import canonical_json, sha256_hex
 from harness.imports.documents import MISSING, BadRowError, Document, as_number, kind_of
 from harness.imports.format import Format, Head, Place, Row
-from harness.imports.hints import Hints
+from harness.imports.hints import FIELDS, Hints
 from harness.imports.source import MAX_LINE_BYTES, SourceFile
 from harness.imports.stated import Stated
 from harness.messages import Usage
@@ -29,6 +29,7 @@ class JsonLines:
     noun = "line"
     first_position: int | None = None
     positions_only = False
+    mapped = frozenset(FIELDS)
 
     def fits(self, source: SourceFile) -> bool:
         """Tell whether the file is named as one of JSON lines; other formats are tried before."""

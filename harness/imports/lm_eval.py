@@ -28,6 +28,7 @@ class SampleLog:
     noun = "line"
     first_position: int | None = 0
     positions_only = True
+    mapped = frozenset({"id"})
 
     def __init__(self, name: str) -> None:
         self.name = name

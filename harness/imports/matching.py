@@ -60,7 +60,12 @@ class CaseFinder:
         self._listed = listed
 
     def check(self, form: Format, hints: Hints) -> None:
-        """Raise ConfigError where a format's ids cannot be told from positions, or `--ids` cannot be used."""
+        """Raise ConfigError where ids cannot be told from positions, or `--ids` or `--map` cannot be used."""
+        for name in sorted(hints.paths.keys() - form.mapped):
+            raise ConfigError(
+                f"--map {name}= cannot be used with {form.name} files, where only these can: "
+                f"{', '.join(sorted(form.mapped))}"
+            )
         mapped = "id" in hints.paths
         if self._listed is None:
             if form.positions_only and not mapped:

@@ -21,7 +21,7 @@ from harness.canonical import canonical_json
 from harness.errors import ImportFileError
 from harness.imports.documents import MISSING, BadRowError, Document, kind_of, parse_any
 from harness.imports.format import Format, Head, Place, Row
-from harness.imports.hints import Hints
+from harness.imports.hints import FIELDS, Hints
 from harness.imports.json_lines import first_document, line_rows, read_counts, read_id, text_digest
 from harness.imports.source import MAX_LINE_BYTES, SourceFile
 from harness.imports.stated import Stated
@@ -36,6 +36,7 @@ class PredictionTable:
     noun = "row"
     first_position: int | None = None
     positions_only = False
+    mapped = frozenset(FIELDS) - {"repeat", "attempt", "cost_usd", "total_s", "error"}
 
     def fits(self, source: SourceFile) -> bool:
         """Tell by the name for tables, by the first record for JSON."""

@@ -116,9 +116,13 @@ def test_an_imported_answer_never_serves_a_request(folder: Path) -> None:
         assert len(server.arrivals) == CASES
         # Not as something that nearly fits either.
         assert "differ only" not in done.err
-    assert {one.data.adapter for one in exchanges()} == {"imported", "openai"}
-    twice = [one.data.twin for one in exchanges()]
-    assert len(set(twice)) == 2 * CASES
+    found = exchanges()
+    assert {one.data.adapter for one in found} == {"imported", "openai"}
+    # By no key of its own, and by no other.
+    served = stored(lambda store: store.served([one.data.key for one in found]))
+    assert {one.data.adapter for one in served.values()} == {"openai"}
+    assert len(served) == CASES
+    assert len({one.data.twin for one in found}) == 2 * CASES
 
 
 def test_the_same_file_again_adds_nothing(folder: Path) -> None:
@@ -342,6 +346,24 @@ def test_an_import_that_was_killed_is_finished_by_the_next(
     done = bring("a.jsonl", "--json").json
     assert (done["added"], done["known"], done["outcomes"]) == (0, CASES, {"valid": CASES})
     assert len(exchanges()) == CASES
+
+
+def test_a_changed_answer_that_was_never_finished_is_nobodys_until_it_is(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # F23
+    write("a.jsonl", [line(number) for number in range(CASES)])
+    bring("a.jsonl")
+
+    async def killed(self: Importer) -> int:
+        raise KeyboardInterrupt
+
+    write("a.jsonl", [line(0, "Error: 500"), line(1, attempt=2), *map(line, range(1, CASES))])
+    with monkeypatch.context() as patch:
+        patch.setattr(Importer, "finish", killed)
+        assert bring("a.jsonl").code == 130
+    assert {case for case, state in units().items() if state.outcome is None} == {"c000", "c001"}
+    assert bring("a.jsonl", "--json").json["outcomes"] == {"provider_error": 1, "valid": CASES - 1}
+    assert [one["attempt"] for one in records()[0]["exchanges"]] == [0, 1]
 
 
 def test_an_import_that_was_cut_off_in_the_middle_goes_on(

@@ -111,6 +111,11 @@ def test_a_list_of_positions_is_refused_where_rows_have_ids(form: object, paths:
         CaseFinder(["a"], IdFile(by_position=("a",))).check(form, Hints("x", paths))  # type: ignore[arg-type]
 
 
+def test_a_field_that_a_format_has_in_one_place_cannot_be_mapped() -> None:
+    with pytest.raises(ConfigError, match="--map answer= cannot be used with lm-eval files"):
+        CaseFinder(["a"]).check(LM_EVAL, Hints("lm-eval", {"id": "doc.case", "answer": "x"}))
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
