@@ -200,6 +200,7 @@ class Importer:
             served_model=stated.served_model,
             usage=stated.usage,
             error=reading.message if isinstance(reading, Fault) else None,
+            masked=answer.masked,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from harness.errors import ImportFileError
@@ -16,6 +16,7 @@ from harness.imports.matching import CaseFinder, SeenAnswers
 from harness.imports.source import SourceFile
 from harness.imports.stated import Stated, meaning
 from harness.messages import Fault, RawReply, Reply
+from harness.providers.encoding import mask_secrets
 from harness.settings import Provider
 
 LISTED = 20
@@ -48,6 +49,7 @@ class Answer:
     raw: RawReply
     stated: Stated
     reading: Reply | Fault
+    masked: bool = False
 
 
 @dataclass(slots=True)
@@ -91,13 +93,16 @@ class AnswerReader:
         *,
         repeat: int | None = None,
         skip_bad: bool = False,
+        secrets: Collection[str] = (),
     ) -> None:
+        """`secrets`: API keys, which are masked where a row holds one."""
         self._files = files
         self._case_ids = case_ids
         self._finder = finder
         self._provider = provider
         self._repeat = repeat
         self._skip_bad = skip_bad
+        self._secrets = secrets
         self.seen = SeenAnswers(len(case_ids))
         self.tally = Tally()
 
@@ -118,7 +123,8 @@ class AnswerReader:
     def _of_row(self, index: int, file: ImportFile, row: Row) -> Iterator[Answer]:
         if row.problem is not None:
             raise BadRowError(row.problem)
-        document = parse(row.body)
+        body, masked = mask_secrets(row.body, self._secrets)
+        document = parse(body)
         for place in file.form.places(document, file.hints):
             # Read before it is matched: what cannot be read is told of unmatched rows too.
             stated = file.form.state(document, replace(file.hints, choice=place.choice))
@@ -127,11 +133,11 @@ class AnswerReader:
             if case is None:
                 self.tally.unmatched.add(str(place.id))
                 continue
-            raw = RawReply(200, hints.header(), row.body)
+            raw = RawReply(200, hints.header(), body)
             reading = meaning(stated, hints.failure_texts, self._provider)
             repeat = self._repeat_of(place)
             attempt = place.attempt or 1
-            answer = Answer(index, row.number, case, repeat, attempt, raw, stated, reading)
+            answer = Answer(index, row.number, case, repeat, attempt, raw, stated, reading, masked)
             if self._is_new(answer, place.id):
                 self._count(answer, place.id)
                 yield answer

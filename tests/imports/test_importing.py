@@ -240,6 +240,18 @@ def test_the_row_is_kept_as_it_stood(folder: Path) -> None:
     assert (about["imported"]["file"], about["imported"]["row"]) == ("a.jsonl", 1)
 
 
+def test_a_key_in_a_row_reaches_no_store(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # F46
+    key = "sk-verysecretkey-0123456789"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    write("a.jsonl", [line(0, f"my key is {key}", log={"authorization": f"Bearer {key}"})])
+    bring("a.jsonl")
+    [exchange] = exchanges()
+    assert exchange.data.masked
+    assert key.encode() not in exchange.data.raw.body
+    assert b"[masked key]" in exchange.data.raw.body
+    assert key not in json.dumps(records("--raw"))
+
+
 def test_a_note_on_the_prompt_is_part_of_the_run_and_no_prompt(folder: Path) -> None:
     write("a.jsonl", [line(number) for number in range(CASES)])
     plain = bring("a.jsonl", "--json").json
