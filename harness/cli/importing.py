@@ -285,15 +285,17 @@ def _tell_notes(job: _Job, reader: AnswerReader, facts: Sequence[Mapping[str, An
     for why, named in sorted(tally.suspicious.items()):
         say(f"note: {named.count} answers were kept and may be failures ({why}): {_some(named)}")
     if tally.suspicious:
-        say("note: --failure-text TEXT makes failures of whole texts that are none of the model's")
+        say("note: --failure-text TEXT counts answers of just this text as failures")
 
 
 def _print(found: Mapping[str, Any]) -> None:
     head = f"{found['benchmark']} {found['condition']}: {found['model']} (imported)"
     click.echo(printable(head + (f", run {found['run']}" if "run" in found else "")))
+    repeats = "" if found["repeats"] == 1 else f" in {found['repeats']} repeats"
+    matched = f"rows matched to the {found['cases']} cases{repeats}"
     lines = [
         ("rows read", found["rows"], ""),
-        ("rows that belong to a case", found["answers"], _share(found)),
+        (matched, found["answers"], ""),
         *((why, one["count"], _first(one)) for why, one in found["failures"].items()),
         ("rows of no case", found["unmatched"]["count"], _first(found["unmatched"])),
         ("same answer twice", found["repeated"]["count"], _first(found["repeated"])),
@@ -306,7 +308,7 @@ def _print(found: Mapping[str, Any]) -> None:
             ("known already", found["known"], ""),
             ("changed since", found["changed"]["count"], _first(found["changed"])),
         ]
-    always = {"rows read", "rows that belong to a case", "answers added"}
+    always = {"rows read", matched, "answers added"}
     for what, count, more in lines:
         if count or what in always:
             click.echo(printable(f"  {count:>8}  {what}{f': {more}' if more else ''}"))
@@ -315,11 +317,6 @@ def _print(found: Mapping[str, Any]) -> None:
         click.echo(f"  outcomes: {outcomes}")
     else:
         say("dry run: nothing was stored")
-
-
-def _share(found: Mapping[str, Any]) -> str:
-    repeats = "" if found["repeats"] == 1 else f" in {found['repeats']} repeats"
-    return f"there are {found['cases']} cases{repeats}"
 
 
 def _first(named: Mapping[str, Any]) -> str:
