@@ -4,6 +4,7 @@ HarnessError
 ├── ConfigError            a setting, option or name the user wrote is wrong            (exit 2)
 │   ├── UnknownNameError   a benchmark, condition, model, run ... that does not exist   (exit 2)
 │   └── MissingKeyError    an API key that is needed is not in the environment          (exit 2)
+├── ImportFileError        a file of answers cannot be imported; names the row      (exit 2)
 ├── CaseFileError          a case file cannot be used; names the line                   (exit 2)
 ├── StoreError             the store cannot be used                                     (exit 1)
 │   ├── NotAStoreError     the file is no store                                         (exit 2)
@@ -49,6 +50,12 @@ class MissingKeyError(ConfigError):
 
 class CaseFileError(HarnessError):
     """A case file cannot be used; the message names the file, the line and the mend."""
+
+    exit_code = USAGE
+
+
+class ImportFileError(HarnessError):
+    """A file of answers cannot be imported; the message names the file, the row and the mend."""
 
     exit_code = USAGE
 

@@ -10,8 +10,11 @@ from pydantic import JsonValue, TypeAdapter
 
 from harness.canonical import JSON, digest
 from harness.messages import Structured
+from harness.settings import IMPORTED
 
 MANIFEST_VERSION = 1
+UNKNOWN_PROMPT = "unknown"
+"""Id of the empty prompt of imported answers, where nobody noted what was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,11 @@ class ModelWanted:
     dropped_params: tuple[str, ...] = ()
     reformatter: str | None = None
     simulated: bool = False
+
+    @property
+    def imported(self) -> bool:
+        """True for a model whose answers were read from files: prompt and parameters are not known."""
+        return self.adapter == IMPORTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +91,11 @@ class Manifest:
     def simulated(self) -> bool:
         """True if any model is a simulated one."""
         return any(model.simulated for model in self.models.values())
+
+    @property
+    def imported(self) -> bool:
+        """True if the answers of any model were read from files."""
+        return any(model.imported for model in self.models.values())
 
     @property
     def n_units(self) -> int:

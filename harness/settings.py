@@ -5,9 +5,12 @@ Every field is classified by `ANSWER_FIELDS_*`: what changes the answer enters t
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+IMPORTED: Final = "imported"
+"""The adapter of answers that were read from files: nobody can be asked by it."""
 
 
 class Settings(BaseModel):
@@ -31,7 +34,7 @@ class Provider(Settings):
     """Who is called: an account and a wire format."""
 
     name: str
-    adapter: Literal["openai", "gemini", "simulator"]
+    adapter: Literal["openai", "gemini", "simulator", "imported"]
     base_url: str = ""
     endpoint: str | None = None
     api_key_env: str | None = None

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from harness.errors import ConfigError
 from harness.nearest import nearest, nearest_or_known
 from harness.outcomes import ExchangeOutcome
-from harness.settings import ErrorRule, Model, Provider, Settings
+from harness.settings import IMPORTED, ErrorRule, Model, Provider, Settings
 from harness.toml_file import Table
 
 SettingsT = TypeVar("SettingsT", bound=Settings)
@@ -45,6 +45,8 @@ def build_provider(name: str, table: Table, where: str) -> Provider:
     if "/" in name:
         raise ConfigError(f"{where}: a provider name may hold no '/', as in 'provider/model-id'; rename it")
     _check_fields(table, Provider, {"name"}, where)
+    if table.get("adapter") == IMPORTED:
+        raise ConfigError(f"{where}: nobody is asked by the adapter 'imported'; `harness import` reads files")
     provider = _validated(Provider, {**table, "name": name}, where)
     _check_base_url(provider, where)
     _check_headers(provider.headers, where)

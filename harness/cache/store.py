@@ -15,6 +15,7 @@ from harness.cache.claims import LEASE_S, RENEW_EVERY_S, ClaimHolder
 from harness.cache.database import Database, Sleep
 from harness.cache.derived import DerivedStore
 from harness.cache.files import MOUNTS
+from harness.cache.imported import ImportedStore
 from harness.cache.location import store_url
 from harness.cache.maintenance import MaintenanceStore
 from harness.cache.media_index import MediaStore
@@ -37,6 +38,7 @@ logger = logging.getLogger(__name__)
 class Store(
     UnitStore,
     UnitMarkStore,
+    ImportedStore,
     RunStore,
     BlobStore,
     MediaStore,

@@ -24,12 +24,16 @@ COMMANDS = {
     "score": "Score a stored run offline and print its table.",
     "explain": "Tell all about one unit: its exchanges, its end, its key.",
     "export": "Write a run's records, one line a unit.",
+    "import": "Read answers that were paid for elsewhere.",
     "models": "List the models that can be asked.",
     "benchmarks": "List benchmarks, their conditions and conventions.",
     "data": "Check case files, or write the bundled sample.",
     "store": "Find, verify, join and back up the store.",
 }
-"""Sub-command -> its line in `--help`; each is `harness.cli.NAME:command`."""
+"""Sub-command -> its line in `--help`; each is `harness.cli.NAME:command`, but for those in `MODULES`."""
+
+MODULES = {"import": "import_command"}
+"""Sub-command -> its module, where its name cannot be one."""
 
 COMPLETION_VARIABLE = "_HARNESS_COMPLETE"
 SECRET_VARIABLES: set[str] = set()
@@ -47,7 +51,7 @@ class HarnessGroup(click.Group):
         """Import and return a sub-command; None where there is no such name."""
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"harness.cli.{cmd_name}").command
+        command = import_module(f"harness.cli.{MODULES.get(cmd_name, cmd_name)}").command
         assert isinstance(command, click.Command)
         return command
 

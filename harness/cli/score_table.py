@@ -12,6 +12,10 @@ from harness.benchmarks.base import MetricColumn, get_benchmark
 Json: TypeAlias = Mapping[str, Any]
 
 
+IMPORTED_NOTE = (
+    "imported: read from other tools' files, scored by the same code; prompt and parameters "
+    "are not known here"
+)
 _SMALLEST_CELL = 6
 _COVERAGE = 6
 _SMALLEST_NAME = 12
@@ -107,7 +111,8 @@ def _row(row: Json, reading: str, layout: _Layout) -> Iterator[str]:
     n = _n(row, reading, layout.columns)
     yield f"{rank:>3} {name:<{layout.name}}{n:>{layout.n}}{coverage:>{_COVERAGE}}{cells}"
     if row["incomplete"] and reading == "as_answered":
-        yield f"    incomplete: resume to complete: {_count(row['to_complete'], 'unit')}"
+        how = "the files hold no answer for" if row["imported"] else "resume to complete:"
+        yield f"    incomplete: {how} {_count(row['to_complete'], 'unit')}"
 
 
 def _rank(row: Json, reading: str) -> str:
@@ -118,7 +123,9 @@ def _rank(row: Json, reading: str) -> str:
 
 def _name(row: Json) -> str:
     name = _printable(row["model"])
-    return name if row["kind"] == "model" else f"{name} ({row['kind']})"
+    if row["kind"] == "model":
+        return f"{name} (imported)" if row["imported"] else name
+    return f"{name} ({row['kind']})"
 
 
 def _n(row: Json, reading: str, columns: Sequence[MetricColumn]) -> int:
@@ -149,7 +156,7 @@ def _outcomes(condition: str, rows: Sequence[Json], width: int) -> Iterator[str]
     yield from _wrap(f"{condition}: outcomes of units", width)
     for row in models:
         counts = ", ".join(f"{outcome} {count}" for outcome, count in row["outcomes"].items())
-        yield from _wrap(f"  {row['model']}: {counts} (of {row['n_units']})", width, indent="    ")
+        yield from _wrap(f"  {_name(row)}: {counts} (of {row['n_units']})", width, indent="    ")
 
 
 def _left_out(score: Json, condition: str, rows: Sequence[Json], width: int) -> Iterator[str]:
@@ -185,6 +192,8 @@ def _notes(score: Json, width: int) -> Iterator[str]:
         yield from _wrap(f"{name}: {benchmark.baseline_notes[name]}", width)
     meaning = "n: units scored; cov%: units with a usable answer; only complete models have ranks"
     yield from _wrap(meaning, width)
+    if score["imported"]:
+        yield from _wrap(IMPORTED_NOTE, width)
     repeats, gaps = score["repeats"], len(score["gaps"])
     if repeats > 1:
         yield from _wrap(f"numbers are means of {repeats} repeats; their SD is in the JSON", width)

@@ -22,6 +22,10 @@ from harness.config import load_config
 from harness.manifest import Manifest, read_manifest
 from harness.outcomes import INCOMPLETE, USABLE, UnitOutcome
 
+_FLAGS = {
+    "synthetic": "SYNTHETIC cases", "simulated": "SIMULATED models", "imported": "IMPORTED answers",
+}
+
 Facts: TypeAlias = dict[str, Any]
 """What `--json` prints."""
 
@@ -75,6 +79,7 @@ async def _summary(store: Store, run: Run) -> Facts:
         "benchmark": run.benchmark,
         "synthetic": manifest.synthetic,
         "simulated": manifest.simulated,
+        "imported": manifest.imported,
         "units": manifest.n_units,
         "done": done,
         "sessions": [_session_facts(session) for session in sessions],
@@ -92,6 +97,7 @@ def _session_facts(session: Session) -> Facts:
         "sends": session.info.get("sends"),
         "spent_usd": session.info.get("spent_usd"),
         "closed": session.info.get("closed"),
+        "import": session.info.get("import"),
     }
 
 
@@ -131,7 +137,7 @@ def _print_runs(facts: Facts) -> None:
         rows.append(
             (
                 run["run"],
-                run["benchmark"],
+                f"{run['benchmark']} (imported)" if run["imported"] else run["benchmark"],
                 run["done"],
                 run["units"],
                 last and last["started"],
@@ -145,7 +151,7 @@ def _print_run(facts: Facts) -> None:
     click.echo(
         f"{facts['run']} ({str(facts['digest'])[:12]}): {facts['done']} of {facts['units']} units done"
     )
-    for flag, words in (("synthetic", "SYNTHETIC cases"), ("simulated", "SIMULATED models")):
+    for flag, words in _FLAGS.items():
         if facts[flag]:
             click.echo(f"  {words}")
     for model in facts["models"]:
@@ -158,3 +164,7 @@ def _print_run(facts: Facts) -> None:
         code = "" if session["exit"] is None else f", exit {session['exit']}"
         shard = f", shard {session['shard']}" if session["shard"] else ""
         click.echo(f"  session {session['id']}: {session['started']} to {ended}{code}{shard}")
+        for file in (session["import"] or {}).get("files", ()):
+            version = f" {file['tool_version']}" if file["tool_version"] else ""
+            line = f"    imported {file['name']!r} ({file['format']}{version}, sha256 {file['sha256'][:12]})"
+            click.echo(printable(line))

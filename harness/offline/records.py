@@ -13,11 +13,15 @@ from harness.benchmarks.base import Case
 from harness.cache.rows import Exchange, Link, UnitId
 from harness.canonical import JSON
 from harness.costs import send_cost_usd, total_usd
-from harness.manifest import BlobRef
+from harness.imports.documents import BadRowError
+from harness.imports.stated import Stated
+from harness.manifest import UNKNOWN_PROMPT, BlobRef, ModelWanted
 from harness.media import Media
 from harness.messages import Fault, Reply, Usage
 from harness.offline.replay import ReplayedUnit, Replayer
 from harness.offline.stored_run import StoredRun
+from harness.providers.imported import state_of
+from harness.settings import IMPORTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,7 @@ class RecordMaker:
             "condition": unit.condition,
             "model": unit.model,
             "repeat": unit.repeat,
+            "imported": model.imported,
             "outcome": str(result.outcome),
             "stage": result.stage,
             "prediction": result.prediction,
@@ -69,10 +74,10 @@ class RecordMaker:
             "exchanges": [_send_json(send, raw=self._raw) for send in sends],
             "evidence_cost_usd": total_usd(send.cost_usd for send in sends),
             "spent_usd": total_usd(send.cost_usd for send in sends if send.paid_here),
-            "prompt": _ref_json(condition.prompt),
+            "prompt": _prompt_json(condition.prompt, model),
             "schema": None if condition.schema is None else _ref_json(condition.schema),
             "media": _media_json(sends, index.case(index.place(unit.case_id))),
-            "params": dict(model.params),
+            "params": None if model.imported else dict(model.params),
         }
 
     def sends(self, replayed: ReplayedUnit) -> Iterator[Send]:
@@ -90,7 +95,7 @@ class RecordMaker:
                 send=counts[ask],
                 reading=reading,
                 used=exchange.id in used,
-                paid_here=exchange.session in self._sessions,
+                paid_here=exchange.session in self._sessions and exchange.data.adapter != IMPORTED,
                 usage=usage,
                 cost_usd=self._cost_usd(replayed.unit, exchange, reading, usage),
             )
@@ -98,6 +103,8 @@ class RecordMaker:
     def _cost_usd(
         self, unit: UnitId, exchange: Exchange, reading: Reply | Fault, usage: Usage
     ) -> float | None:
+        if exchange.data.adapter == IMPORTED:
+            return _stated(exchange).cost_usd
         name = self._replayer.asked_model(unit, exchange.data.purpose)
         price = self._stored.price(name, exchange.session)
         maybe_billed = reading.maybe_billed if isinstance(reading, Fault) else False
@@ -117,7 +124,7 @@ def _send_json(send: Send, *, raw: bool) -> JSON:
         "outcome": str(reading.outcome),
         "finish_reason": reading.finish_reason if isinstance(reading, Reply) else None,
         "cached": not send.paid_here,
-        "latency_s": data.total_s,
+        "latency_s": _stated(send.exchange).total_s if data.adapter == IMPORTED else data.total_s,
         "usage": {
             "input_tokens": usage.input_tokens,
             "output_tokens": usage.output_tokens,
@@ -144,6 +151,19 @@ def _bytes_json(data: bytes) -> JSON:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(data).decode("ascii")}
+
+
+def _stated(exchange: Exchange) -> Stated:
+    """Return what an imported row says beside its answer: nothing, where today's reader cannot read it."""
+    try:
+        return state_of(exchange.data.raw)
+    except BadRowError:
+        return Stated(None)
+
+
+def _prompt_json(ref: BlobRef, model: ModelWanted) -> JSON:
+    """Return the prompt that was used; None where answers were imported and nobody noted it."""
+    return None if model.imported and ref.id == UNKNOWN_PROMPT else _ref_json(ref)
 
 
 def _ref_json(ref: BlobRef) -> JSON:

@@ -21,6 +21,7 @@ from harness.attempts import (
 from harness.benchmarks.base import Prompt
 from harness.cache.rows import Exchange, Link, LinkedUnit, UnitId, UnitState
 from harness.errors import StoreError
+from harness.manifest import BlobRef
 from harness.messages import Fault, Purpose, Reply
 from harness.offline.stored_run import StoredRun
 from harness.outcomes import UnitOutcome
@@ -84,7 +85,7 @@ class Replayer:
             return ReplayedUnit(unit, result, state=linked.state, links=linked.links)
         readings = _Readings(self, linked)
         try:
-            result = _finish(run_attempts(_StoredAsker(readings), self._policy(unit)))
+            result = _finish(run_attempts(_StoredAsker(readings), self._policy(unit, linked)))
         except NotAskedError as missing:
             result = _without_ask(linked.state, readings, str(missing))
         except StoreError:
@@ -117,9 +118,13 @@ class Replayer:
             return unit.model
         return self._stored.manifest.models[unit.model].reformatter or unit.model
 
-    def _policy(self, unit: UnitId) -> AttemptPolicy:
+    def _policy(self, unit: UnitId, linked: LinkedUnit) -> AttemptPolicy:
         wanted = self._stored.manifest.models[unit.model]
-        return self._policies[wanted.reformatter is not None][unit.condition]
+        policy = self._policies[wanted.reformatter is not None][unit.condition]
+        if not wanted.imported:
+            return policy
+        # Whoever asked elsewhere decided how often; nobody here can ask once more.
+        return replace(policy, max_attempts=max((1, *(link.attempt for link, _ in linked.links))))
 
 
 def _policies(stored: StoredRun, *, reformat: bool) -> dict[str, AttemptPolicy]:
@@ -134,12 +139,16 @@ def _policies(stored: StoredRun, *, reformat: bool) -> dict[str, AttemptPolicy]:
             max_attempts=manifest.attempts,
             reask=manifest.reask,
             reformat=reformat,
-            prompt=Prompt(
-                wanted.prompt.id, wanted.prompt.sha256, stored.blobs[wanted.prompt.sha256].decode("utf-8")
-            ),
+            prompt=_prompt(stored, wanted.prompt),
         )
         for name, wanted in manifest.conditions.items()
     }
+
+
+def _prompt(stored: StoredRun, ref: BlobRef) -> Prompt:
+    # What is noted of the prompt of imported answers is no prompt with placeholders.
+    text = "" if stored.manifest.imported else stored.blobs[ref.sha256].decode("utf-8")
+    return Prompt(ref.id, ref.sha256, text)
 
 
 class _Readings:

@@ -70,6 +70,7 @@ class Score:
             "conventions": dict(sorted(self.conventions.items())),
             "synthetic": manifest.synthetic or self.references.cases.synthetic,
             "simulated": manifest.simulated,
+            "imported": manifest.imported,
             "repeats": manifest.repeats,
             "ranked_by": self.metric,
             "references": {
@@ -83,8 +84,11 @@ class Score:
                 "units": self.changes.units, "steps": dict(sorted(self.changes.steps.items()))
             },
             "common_cases": {name: self._common_json(common) for name, common in self.common.items()},
-            "rows": [row_json(row, rank) for row, rank in self._ranked()],
+            "rows": [row_json(row, rank, imported=self._is_imported(row)) for row, rank in self._ranked()],
         }
+
+    def _is_imported(self, row: Row) -> bool:
+        return row.kind == "model" and self.stored.manifest.models[row.name].imported
 
     def _ranked(self) -> Sequence[tuple[Row, Rank | None]]:
         ranks = {
@@ -104,12 +108,13 @@ class Score:
         return {"metric": self.metric, "n_cases": common.n_cases, "rows": rows}
 
 
-def row_json(row: Row, rank: Rank | None) -> JSON:
-    """Return one row as the scores have it; only models have a rank."""
+def row_json(row: Row, rank: Rank | None, *, imported: bool = False) -> JSON:
+    """Return one row as the scores have it; only models have a rank. `imported`: read from files."""
     return {
         "model": row.name,
         "kind": row.kind,
         "condition": row.condition,
+        "imported": imported,
         "rank": None if rank is None else rank.place,
         "rank_reason": None if rank is None else rank.reason,
         "n_cases": row.n_cases,

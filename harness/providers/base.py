@@ -53,11 +53,16 @@ ADAPTERS = {
 }
 
 
+READ_ONLY = {"imported": "harness.providers.imported"}
+"""Adapters of what is read and never asked; their `build` refuses."""
+
+
 def get_adapter(kind: str) -> Adapter:
     """Return the adapter of a kind; each module holds one, named `adapter`."""
-    if kind not in ADAPTERS:
+    module = ADAPTERS.get(kind) or READ_ONLY.get(kind)
+    if module is None:
         raise ConfigError(f"unknown adapter {kind!r}; known: {', '.join(sorted(ADAPTERS))}")
-    return cast(Adapter, import_module(ADAPTERS[kind]).adapter)
+    return cast(Adapter, import_module(module).adapter)
 
 
 def read(raw: RawReply, provider: Provider, *, adapter: str | None = None) -> Reply | Fault:

@@ -24,8 +24,9 @@ def row(name: str, value: float | None, **changes: Any) -> dict[str, Any]:
         )
     }  # fmt: skip
     whole = {
-        "model": name, "kind": "model", "condition": "both", "rank": None, "rank_reason": None, "n_cases": n,
-        "n_units": n, "outcomes": {"valid": n}, "incomplete": False, "to_complete": 0, "coverage": 1.0,
+        "model": name, "kind": "model", "condition": "both", "imported": False, "rank": None,
+        "rank_reason": None, "n_cases": n, "n_units": n, "outcomes": {"valid": n}, "incomplete": False,
+        "to_complete": 0, "coverage": 1.0,
         "not_applicable": [], "not_rated": [], "as_answered": metrics, "valid_only": metrics,
     }  # fmt: skip
     return whole | changes
@@ -37,6 +38,7 @@ def score(*rows: dict[str, Any], **changes: Any) -> dict[str, Any]:
         "run": {"name": "night", "digest": "0123456789abcdef"},
         "synthetic": False,
         "simulated": False,
+        "imported": False,
         "repeats": 1,
         "references": {"corrected": []},
         "case_errors": {},

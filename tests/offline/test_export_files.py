@@ -43,6 +43,7 @@ def record(text: str, **changes: Any) -> Record:
         "condition": "both",
         "model": "=m",
         "repeat": 1,
+        "imported": False,
         "outcome": "valid",
         "stage": None,
         "prediction": {"reasoning": text, text or "k": [1, 2.5, True, None]},

@@ -302,6 +302,7 @@ async def test_the_scores_of_a_small_run_are_these(tmp_path: Path) -> None:
         ("prevalence", "baseline", None),
     ]
     assert list(score) == [
-        "benchmark", "run", "parser", "scorer", "conventions", "synthetic", "simulated", "repeats",
-        "ranked_by", "references", "case_errors", "gaps", "changed_since_run", "common_cases", "rows",
+        "benchmark", "run", "parser", "scorer", "conventions", "synthetic", "simulated", "imported",
+        "repeats", "ranked_by", "references", "case_errors", "gaps", "changed_since_run", "common_cases",
+        "rows",
     ]  # fmt: skip

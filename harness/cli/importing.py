@@ -1,0 +1,328 @@
+"""The work behind `harness import`: check every row, store, say what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness import __version__, exit_codes
+from harness.cache.location import display, find_store
+from harness.cache.parts import now_us
+from harness.cache.rows import Run
+from harness.cache.store import Store
+from harness.cli.options import print_json, printable, say
+from harness.config import Config, load_config
+from harness.errors import ConfigError, ImportFileError
+from harness.imports.hints import Hints
+from harness.imports.imported_run import PROVIDER, Wanted, imported_manifest, what_is_wanted
+from harness.imports.importing import Importer, Stored, file_facts
+from harness.imports.matching import CaseFinder, IdFile, read_id_file
+from harness.imports.reader import AnswerReader, ImportFile, Named
+from harness.imports.registry import AUTO, detect, get_format, refuse_pickle
+from harness.imports.source import SourceFile
+from harness.outcomes import INCOMPLETE, UnitOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """One call of `import`, its arguments read."""
+
+    files: tuple[Path, ...]
+    benchmark: str
+    model: str
+    format_name: str
+    data: Path | None
+    condition: str | None
+    repeat: int | None
+    repeats: int | None
+    run_name: str | None
+    paths: Mapping[str, str]
+    ids: Path | None
+    failure_texts: tuple[str, ...]
+    prompt_note: str | None
+    skip_bad: bool
+    dry_run: bool
+    config_path: Path | None
+    store: str | None
+    as_json: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """An import with everything resolved: what is read, what it answers, how it is matched."""
+
+    options: ImportOptions
+    wanted: Wanted
+    files: tuple[ImportFile, ...]
+    listed: IdFile | None
+    secrets: tuple[str, ...]
+
+    def reader(self) -> AnswerReader:
+        ids = [case.id for case in self.wanted.cases.cases]
+        return AnswerReader(
+            self.files,
+            ids,
+            CaseFinder(ids, self.listed),
+            PROVIDER,
+            repeat=self.options.repeat,
+            skip_bad=self.options.skip_bad,
+            secrets=self.secrets,
+        )
+
+
+def import_files(options: ImportOptions) -> int:
+    """Import files and return the exit code: 3 where units are left without an answer."""
+    config = load_config(options.config_path)
+    url = find_store(options.store, os.environ, config.store, Path.cwd())
+    wanted = what_is_wanted(
+        options.benchmark,
+        options.model,
+        config,
+        data=options.data,
+        condition=options.condition,
+        prompt_note=options.prompt_note,
+    )
+    listed = None if options.ids is None else read_id_file(options.ids)
+    job = _Job(options, wanted, _files(options), listed, _secrets(config))
+    finder = CaseFinder((), listed)
+    for file in job.files:
+        finder.check(file.form, file.hints)
+    digests = [file.source.sha256() for file in job.files]
+    facts = file_facts(job.files, digests)
+    _check_models(facts)
+    checked = _checked(job)
+    repeats = _repeats(options, checked)
+    found = _counts(job, checked, repeats)
+    if not options.dry_run:
+        say(f"store: {display(url)}")
+        found |= asyncio.run(_store(job, url, repeats, facts, digests, found))
+    _tell_notes(job, checked, facts)
+    if options.as_json:
+        print_json(found)
+    else:
+        _print(found)
+    if "run" in found:
+        elsewhere = [] if options.store is None else ["--store", options.store]
+        say(f"to score it: {shlex.join(['harness', 'score', found['run'], *elsewhere])}")
+    return exit_codes.INCOMPLETE if found["incomplete"] else exit_codes.OK
+
+
+def _files(options: ImportOptions) -> tuple[ImportFile, ...]:
+    files = []
+    for path in options.files:
+        source = SourceFile(path)
+        if options.format_name == AUTO:
+            form = detect(source)
+        else:
+            form = get_format(options.format_name)
+            refuse_pickle(source)
+        files.append(ImportFile(source, form, Hints(form.name, options.paths, 0, options.failure_texts)))
+    return tuple(files)
+
+
+def _secrets(config: Config) -> tuple[str, ...]:
+    """Return the API keys in the environment: no store may hold one, wherever it comes from."""
+    named = {provider.api_key_env for provider in config.known_providers.values()}
+    return tuple(value for name, value in os.environ.items() if name in named or name.endswith("_API_KEY"))
+
+
+def _check_models(facts: Sequence[Mapping[str, Any]]) -> None:
+    models = sorted({fact["model"] for fact in facts if fact["model"]})
+    if len(models) > 1:
+        raise ConfigError(f"the files are of different models ({', '.join(models)}); import each by itself")
+
+
+def _checked(job: _Job) -> AnswerReader:
+    """Read everything once. Raises ImportFileError before anything is stored."""
+    reader = job.reader()
+    for _ in reader.answers():
+        pass
+    tally = reader.tally
+    if not tally.answers:
+        names = ", ".join(repr(file.source.name) for file in job.files)
+        if not tally.rows:
+            raise ImportFileError(f"{names}: there are no rows")
+        example = f" ({tally.unmatched.first[0]!r})" if tally.unmatched.first else ""
+        some = ", ".join(repr(case.id) for case in job.wanted.cases.cases[:3])
+        raise ImportFileError(
+            f"{names}: no row belongs to a case: their ids{example} are not the ids of the cases ({some} "
+            "...); give "
+            "--data DIR with the cases that were asked, --map id=PATH or --ids FILE"
+        )
+    return reader
+
+
+def _repeats(options: ImportOptions, reader: AnswerReader) -> int:
+    highest = reader.seen.repeats
+    if options.repeats is not None and options.repeats < highest:
+        raise ConfigError(
+            f"--repeats {options.repeats}: the files hold answers of repeat {highest}; raise it"
+        )
+    return options.repeats or highest
+
+
+def _counts(job: _Job, reader: AnswerReader, repeats: int) -> dict[str, Any]:
+    tally, cases = reader.tally, job.wanted.cases.cases
+    only = job.options.repeat
+    missing = Named()
+    for case, repeat in reader.seen.missing(repeats):
+        if only is None or repeat == only:
+            missing.add(cases[case].id)
+    failures = {why: _named(one) for why, one in sorted(tally.failures.items())}
+    return {
+        "benchmark": job.wanted.benchmark.name,
+        "model": job.wanted.model.name,
+        "condition": job.wanted.condition,
+        "files": [{"name": file.source.name, "format": file.form.name} for file in job.files],
+        "cases": len(cases),
+        "repeats": repeats,
+        "rows": tally.rows,
+        "answers": tally.answers,
+        "failures": failures,
+        "suspicious": {why: _named(one) for why, one in sorted(tally.suspicious.items())},
+        "unmatched": _named(tally.unmatched),
+        "repeated": _named(tally.repeated),
+        "missing": _named(missing),
+        "bad_rows": _named(tally.bad),
+        "incomplete": missing.count + sum(one["count"] for one in failures.values()),
+    }
+
+
+def _named(named: Named) -> dict[str, Any]:
+    return {"count": named.count, "first": list(named.first)}
+
+
+async def _store(
+    job: _Job,
+    url: str,
+    repeats: int,
+    facts: Sequence[Mapping[str, Any]],
+    digests: Sequence[str],
+    found: Mapping[str, Any],
+) -> dict[str, Any]:
+    manifest, blobs = imported_manifest(job.wanted, repeats)
+    names = [(file.source.name, digest) for file, digest in zip(job.files, digests, strict=True)]
+    async with await Store.open(url, warn=lambda text: say(f"warning: {text}")) as store:
+        await store.put_blobs(blobs.values())
+        run = await store.save_run(
+            job.options.run_name, manifest.digest(), manifest.benchmark, manifest.to_json()
+        )
+        model = job.wanted.model
+        info: dict[str, Any] = {
+            "version": __version__,
+            "models": {model.name: model.model_dump(mode="json")},
+            "import": {"files": list(facts), "skip_bad": job.options.skip_bad},
+        }
+        session = await store.start_session(run.id, info)
+        code, ending = exit_codes.FAILED, dict[str, Any]()
+        try:
+            importer = Importer(store, run, session, job.wanted, names, now_us())
+            stored = await importer.add(job.reader())
+            _check_unchanged(job, digests)
+            if not await importer.is_finished(stored):
+                await importer.finish()
+            outcomes = await _outcomes(store, run, manifest.n_units)
+            code = exit_codes.INCOMPLETE if any(outcomes[one] for one in INCOMPLETE) else exit_codes.OK
+            ending = {"sends": 0, "spent_usd": 0.0, "import": {**info["import"], **_stored_facts(stored)}}
+        finally:
+            await store.end_session(session, code, ending)
+    left = sum(outcomes[one] for one in INCOMPLETE)
+    shown = {str(outcome): count for outcome, count in sorted(outcomes.items())}
+    return {
+        "run": run.name,
+        "digest": run.digest,
+        **_stored_facts(stored),
+        "outcomes": shown,
+        "incomplete": left,
+    }
+
+
+def _check_unchanged(job: _Job, digests: Sequence[str]) -> None:
+    for file, digest in zip(job.files, digests, strict=True):
+        if file.source.sha256() != digest:
+            raise file.source.error("it changed while it was imported; import it again")
+
+
+def _stored_facts(stored: Stored) -> dict[str, Any]:
+    return {"added": stored.added, "known": stored.known, "changed": _named(stored.changed)}
+
+
+async def _outcomes(store: Store, run: Run, n_units: int) -> Counter[UnitOutcome]:
+    counts: Counter[UnitOutcome] = Counter()
+    async for states in store.unit_state_pages(run.id):
+        counts.update(state.outcome or UnitOutcome.NOT_ATTEMPTED for state in states)
+    counts[UnitOutcome.NOT_ATTEMPTED] += n_units - counts.total()
+    return +counts
+
+
+def _tell_notes(job: _Job, reader: AnswerReader, facts: Sequence[Mapping[str, Any]]) -> None:
+    """Say on stderr what the user should know before believing the numbers."""
+    tally = reader.tally
+    if job.wanted.cases.synthetic:
+        say("note: the cases are SYNTHETIC: made by a script, of no clinical value")
+    for file in job.files:
+        for note in file.form.head(file.source).notes:
+            say(f"note: {file.source.name!r}: {note}")
+    for fact in facts:
+        if fact["model"] and fact["model"] != job.wanted.model.name:
+            say(f"note: {fact['name']!r} says that its model is {fact['model']!r}")
+    if len(tally.served_models) > 1:
+        say(f"note: the rows name several served models: {', '.join(sorted(tally.served_models))}")
+    if tally.numbered and job.listed is None:
+        say(
+            f"note: ids of {tally.numbered} rows are numbers, matched to the cases with the same digits as "
+            "id; make "
+            "sure that they are ids, and no positions"
+        )
+    for why, named in sorted(tally.suspicious.items()):
+        say(f"note: {named.count} answers were kept and may be failures ({why}): {_some(named)}")
+    if tally.suspicious:
+        say("note: --failure-text TEXT counts answers of just this text as failures")
+
+
+def _print(found: Mapping[str, Any]) -> None:
+    head = f"{found['benchmark']} {found['condition']}: {found['model']} (imported)"
+    click.echo(printable(head + (f", run {found['run']}" if "run" in found else "")))
+    repeats = "" if found["repeats"] == 1 else f" in {found['repeats']} repeats"
+    matched = f"rows matched to the {found['cases']} cases{repeats}"
+    lines = [
+        ("rows read", found["rows"], ""),
+        (matched, found["answers"], ""),
+        *((why, one["count"], _first(one)) for why, one in found["failures"].items()),
+        ("rows of no case", found["unmatched"]["count"], _first(found["unmatched"])),
+        ("same answer twice", found["repeated"]["count"], _first(found["repeated"])),
+        ("units without a row", found["missing"]["count"], _first(found["missing"])),
+        ("rows skipped as bad", found["bad_rows"]["count"], _first(found["bad_rows"])),
+    ]
+    if "run" in found:
+        lines += [
+            ("answers added", found["added"], ""),
+            ("known already", found["known"], ""),
+            ("changed since", found["changed"]["count"], _first(found["changed"])),
+        ]
+    always = {"rows read", matched, "answers added"}
+    for what, count, more in lines:
+        if count or what in always:
+            click.echo(printable(f"  {count:>8}  {what}{f': {more}' if more else ''}"))
+    if "run" in found:
+        outcomes = ", ".join(f"{name} {count}" for name, count in found["outcomes"].items())
+        click.echo(f"  outcomes: {outcomes}")
+    else:
+        say("dry run: nothing was stored")
+
+
+def _first(named: Mapping[str, Any]) -> str:
+    more = named["count"] - len(named["first"][:5])
+    return ", ".join(named["first"][:5]) + (f" and {more} more" if more > 0 else "")
+
+
+def _some(named: Named) -> str:
+    return _first(_named(named))

@@ -1,0 +1,245 @@
+"""Puts imported answers into the store: exchanges that serve nobody, linked to a run of their own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from harness.cache.key import KEY_VERSION
+from harness.cache.rows import Exchange, Link, LinkedUnit, NewExchange, Run, UnitId, UnitState
+from harness.cache.store import Store
+from harness.canonical import canonical_json, digest, sha256_hex
+from harness.imports.imported_run import Wanted
+from harness.imports.reader import Answer, AnswerReader, ImportFile, Named
+from harness.messages import Fault
+from harness.offline.replay import Replayer
+from harness.offline.stored_run import load_run
+from harness.outcomes import UnitOutcome
+from harness.settings import IMPORTED
+
+BATCH = 500
+"""Answers looked up and committed together."""
+
+SUPERSEDED = 0
+"""The attempt of an answer that a later import replaced: kept and linked, never read."""
+
+
+@dataclass(slots=True)
+class Stored:
+    """What an import did: answers added, those that were there, and the cases whose answer changed.
+
+    `linked`: of those that were there, how many stood in another run only.
+    """
+
+    added: int = 0
+    known: int = 0
+    linked: int = 0
+    changed: Named = field(default_factory=Named)
+
+
+def file_facts(files: Sequence[ImportFile], digests: Sequence[str]) -> list[Mapping[str, object]]:
+    """Return what a session keeps of its files: names without folders, digests, formats, what they say."""
+    facts: list[Mapping[str, object]] = []
+    for file, sha256 in zip(files, digests, strict=True):
+        head = file.form.head(file.source)
+        facts.append(
+            {
+                "name": file.source.name,
+                "sha256": sha256,
+                "format": file.form.name,
+                "model": head.model,
+                "tool_version": head.tool_version,
+                **head.facts,
+            }
+        )
+    return facts
+
+
+class Importer:
+    """Imports the answers of one reader into one run, within one session."""
+
+    def __init__(
+        self,
+        store: Store,
+        run: Run,
+        session: int,
+        wanted: Wanted,
+        names: Sequence[tuple[str, str]],
+        now_us: int,
+    ) -> None:
+        """`names`: each file's name and SHA-256, kept with its answers."""
+        self._store = store
+        self._run = run
+        self._session = session
+        self._wanted = wanted
+        self._names = names
+        self._now_us = now_us
+        self._case_ids = [case.id for case in wanted.cases.cases]
+        self._fresh = False
+
+    async def add(self, reader: AnswerReader) -> Stored:
+        """Store what is new. What is there already is left as it is, or linked to this run too."""
+        stored = Stored()
+        self._fresh = await self._is_empty()
+        for batch in _batches(reader.answers(), BATCH):
+            await self._add(batch, stored)
+        return stored
+
+    async def _is_empty(self) -> bool:
+        async for _ in self._store.unit_state_pages(self._run.id, page=1):
+            return False
+        return True
+
+    async def is_finished(self, stored: Stored) -> bool:
+        """Tell whether nothing came in, and no earlier import was cut off before its units were finished."""
+        if stored.added or stored.linked:
+            return False
+        async for states in self._store.unit_state_pages(self._run.id):
+            if any(state.outcome is None for state in states):
+                return False
+        return True
+
+    async def finish(self) -> int:
+        """Say how each unit ends, by the code that scores it; return how many units changed."""
+        stored_run = await load_run(self._store, self._run)
+        replayer = Replayer(stored_run)
+        changed = 0
+        waiting: list[tuple[UnitState, Sequence[Link]]] = []
+        async for linked in self._store.linked_units(self._run.id, batch=BATCH):
+            ended = _ended(linked, replayer)
+            if ended is not None:
+                changed += 1
+                waiting.append(ended)
+            if len(waiting) >= BATCH:
+                await self._finish(waiting)
+                waiting = []
+        await self._finish(waiting)
+        return changed
+
+    async def _finish(self, units: Iterable[tuple[UnitState, Sequence[Link]]]) -> None:
+        async with asyncio.TaskGroup() as group:
+            for state, links in units:
+                group.create_task(self._store.finish_unit(self._run.id, state, links))
+
+    async def _add(self, batch: Sequence[Answer], stored: Stored) -> None:
+        made = [(answer, self._unit(answer), self._exchange(answer)) for answer in batch]
+        here = await self._store.imported_in_run(self._run.id, (new.twin for _, _, new in made))
+        absent = [new.key for _, _, new in made if new.twin not in here]
+        elsewhere = await self._store.imported_by_key(absent)
+        async with asyncio.TaskGroup() as group:
+            for answer, unit, new in made:
+                _, key = here.get(new.twin, (0, None))
+                if key == new.key:
+                    stored.known += 1
+                elif key is None and new.key in elsewhere:
+                    stored.known += 1
+                    stored.linked += 1
+                    link = Link(elsewhere[new.key], "answer", new.attempt)
+                    group.create_task(self._store.finish_unit(self._run.id, UnitState(unit, None), [link]))
+                else:
+                    stored.added += 1
+                    if key is not None:
+                        stored.changed.add(self._case_ids[answer.case])
+                    group.create_task(self._append(unit, new))
+
+    async def _append(self, unit: UnitId, new: NewExchange) -> None:
+        if not self._fresh:
+            # What the unit ended as no longer holds: if we are killed before it is finished, that shows.
+            await self._store.finish_unit(self._run.id, UnitState(unit, None), [])
+        # Never served: what was asked there is not known here.
+        await self._store.append(new, session=self._session, serve=False, link=(self._run.id, unit))
+
+    def _unit(self, answer: Answer) -> UnitId:
+        return UnitId(
+            self._wanted.model.name, self._wanted.condition, self._case_ids[answer.case], answer.repeat
+        )
+
+    def _exchange(self, answer: Answer) -> NewExchange:
+        stated, reading, unit = answer.stated, answer.reading, self._unit(answer)
+        name, sha256 = self._names[answer.file]
+        twin = digest(
+            {
+                "adapter": IMPORTED,
+                "benchmark": self._wanted.benchmark.name,
+                "unit": [unit.model, unit.condition, unit.case_id, unit.repeat],
+                "attempt": answer.attempt,
+            }
+        )
+        key = digest(
+            {
+                "key_version": KEY_VERSION,
+                "adapter": IMPORTED,
+                "twin": twin,
+                "body": sha256_hex(answer.raw.body),
+                "headers": answer.raw.headers,
+            }
+        )
+        about = {
+            "imported": {"file": name, "sha256": sha256, "row": answer.number},
+            "prompt_sha256": stated.prompt_sha256,
+        }
+        return NewExchange(
+            key=key,
+            twin=twin,
+            pool=IMPORTED,
+            purpose="answer",
+            attempt=answer.attempt,
+            repeat=answer.repeat,
+            provider=IMPORTED,
+            endpoint=IMPORTED,
+            model=self._wanted.model.model,
+            adapter=IMPORTED,
+            wire_revision=1,
+            request=canonical_json(about),
+            raw=answer.raw,
+            outcome=reading.outcome,
+            started_at_us=stated.started_at_us or self._now_us,
+            total_s=stated.total_s or 0.0,
+            served_model=stated.served_model,
+            usage=stated.usage,
+            error=reading.message if isinstance(reading, Fault) else None,
+            masked=answer.masked,
+        )
+
+
+def _batches(answers: Iterator[Answer], size: int) -> Iterator[list[Answer]]:
+    while batch := list(islice(answers, size)):
+        yield batch
+
+
+def renumbered(linked: LinkedUnit, replayer: Replayer) -> list[tuple[Link, Exchange]]:
+    """Return a unit's exchanges with the attempts that they count as, in order.
+
+    Of each attempt that the files name, the newest import counts. As in a run, a send that failed is no
+    attempt: the next answer is one more send of the same. What was replaced has the attempt `SUPERSEDED`.
+    """
+    newest: dict[int, int] = {}
+    for _, exchange in linked.links:
+        stated = exchange.data.attempt
+        newest[stated] = max(newest.get(stated, 0), exchange.id)
+    in_order = sorted((exchange for _, exchange in linked.links), key=lambda one: (one.data.attempt, one.id))
+    found = []
+    attempt = 1
+    for exchange in in_order:
+        counts = newest[exchange.data.attempt] == exchange.id
+        found.append((Link(exchange.id, "answer", attempt if counts else SUPERSEDED), exchange))
+        if counts and replayer.read(linked.state.unit, exchange).outcome.serves:
+            attempt += 1
+    return found
+
+
+def _ended(linked: LinkedUnit, replayer: Replayer) -> tuple[UnitState, Sequence[Link]] | None:
+    """Return how a unit ends, with its links; None where that stands in the store already."""
+    links = renumbered(linked, replayer)
+    unit = linked.state.unit
+    # An outcome that leaves it all to the exchanges: None would say that the unit was never finished.
+    read = replayer.replay(unit, LinkedUnit(UnitState(unit, UnitOutcome.VALID), tuple(links))).result
+    used = {ask.exchange_id for ask in read.used}
+    ended = [replace(link, used=link.exchange_id in used) for link, _ in links]
+    error = None if read.error is None else f"{read.error.kind}: {read.error.message}"
+    state = UnitState(unit, read.outcome, error=error)
+    if state == linked.state and {*ended} == {link for link, _ in linked.links}:
+        return None
+    return state, ended
