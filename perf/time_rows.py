@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import resource
 import subprocess
 import sys
 import time
@@ -24,11 +25,14 @@ USE = 0.97
 
 def start_up(server: Loopback, sizes: Sizes) -> Row:
     """Measure `harness --help`, beside a Python that does nothing."""
+    before = _children_cpu_s()
     took = _shortest([sys.executable, "-m", "harness", "--help"], sizes.starts)
+    cpu_s = (_children_cpu_s() - before) / sizes.starts
     bare = _shortest([sys.executable, "-c", "pass"], sizes.starts)
     return Row(
         "`harness --help`", f"<= {START_S} s", took, "s", took <= START_S, bare,
-        f"shortest of {sizes.starts}; bare: Python itself",
+        f"shortest of {sizes.starts}; {cpu_s:.2f} s of CPU; bare: Python itself",
+        {"cpu_s": cpu_s},
     )  # fmt: skip
 
 
@@ -39,6 +43,11 @@ def _shortest(command: Sequence[str], starts: int) -> float:
         subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
         times.append(time.perf_counter() - start)
     return min(times)
+
+
+def _children_cpu_s() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def rate_limit(server: Loopback, sizes: Sizes) -> Row:
