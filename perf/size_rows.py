@@ -32,7 +32,7 @@ def replay(server: Loopback, sizes: Sizes) -> Row:
         result = ours(["score", "--store", str(at.store), "--config", str(at.path / "harness.toml")])
     rate = sizes.replayed / result["cpu_s"]
     return Row(
-        "replay of stored triage units",
+        "replay of stored units",
         f">= {REPLAYED_A_SECOND:,} /s",
         rate,
         "/s",
@@ -45,7 +45,7 @@ def memory(server: Loopback, sizes: Sizes) -> Row:
     """Measure the peak memory of a sweep with images, and of one a tenth of its size."""
     few, many = (_peak_mb(server, count, sizes) for count in (sizes.cases // 10, sizes.cases))
     return Row(
-        f"memory, {sizes.cases:,} cases with 1 MB images", f"<= {MEMORY_MB:g} MB, flat", many, "MB",
+        f"memory, {sizes.cases:,} 1 MB images", f"<= {MEMORY_MB:g} MB, flat", many, "MB",
         many <= MEMORY_MB and many <= FLAT * few,
         note=f"{few:.0f} MB for {sizes.cases // 10:,} cases; 64 in flight; files are hard links to 20",
         facts={"tenth_mb": few},
@@ -67,7 +67,7 @@ def planning(server: Loopback, sizes: Sizes) -> Row:
     few, many = (_planned(server, units) for units in (sizes.planned_units // 10, sizes.planned_units))
     (_, few_mb), (seconds, many_mb) = few, many
     return Row(
-        f"planning a resume of {sizes.planned_units:,} units", f"<= {PLANNING_S:g} s, flat", seconds, "s",
+        f"planning {sizes.planned_units:,} units", f"<= {PLANNING_S:g} s, flat", seconds, "s",
         seconds <= PLANNING_S and many_mb <= FLAT * few_mb,
         note=f"99 % done; CPU; {many_mb:.0f} MB, and {few_mb:.0f} MB for a tenth",
         facts={"peak_mb": many_mb, "tenth_peak_mb": few_mb},

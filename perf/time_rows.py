@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import resource
 import subprocess
 import sys
 import time
@@ -24,11 +25,14 @@ USE = 0.97
 
 def start_up(server: Loopback, sizes: Sizes) -> Row:
     """Measure `harness --help`, beside a Python that does nothing."""
+    before = _children_cpu_s()
     took = _shortest([sys.executable, "-m", "harness", "--help"], sizes.starts)
+    cpu_s = (_children_cpu_s() - before) / sizes.starts
     bare = _shortest([sys.executable, "-c", "pass"], sizes.starts)
     return Row(
         "`harness --help`", f"<= {START_S} s", took, "s", took <= START_S, bare,
-        f"shortest of {sizes.starts}; bare: Python itself",
+        f"shortest of {sizes.starts}; {cpu_s:.2f} s of CPU; bare: Python itself",
+        {"cpu_s": cpu_s},
     )  # fmt: skip
 
 
@@ -41,6 +45,11 @@ def _shortest(command: Sequence[str], starts: int) -> float:
     return min(times)
 
 
+def _children_cpu_s() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def rate_limit(server: Loopback, sizes: Sizes) -> Row:
     """Measure how much of a limit of 600 a minute is used, and the most that went out in any 60 s."""
     sent = asyncio.run(_paced(60.0 * sizes.minutes))
@@ -48,9 +57,9 @@ def rate_limit(server: Loopback, sizes: Sizes) -> Row:
     share = len(later) / (LIMIT * (sizes.minutes - 1))
     most = max(bisect_left(sent, start + 60.0) - index for index, start in enumerate(sent))
     return Row(
-        f"use of {LIMIT} requests a minute, after the first", f">= {USE:.0%}, never above {LIMIT}",
+        f"use of {LIMIT} requests a minute", f">={USE:.0%}, max {LIMIT}",
         100 * share, "%", share >= USE and most <= LIMIT,
-        note=f"most in any 60 s: {most}; {sizes.minutes} minutes of an injected clock",
+        note=f"after the first minute of {sizes.minutes}, by an injected clock; most in any 60 s: {most}",
         facts={"most_in_60_s": most},
     )  # fmt: skip
 
