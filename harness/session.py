@@ -19,6 +19,7 @@ from harness.collecting import standing_objects_left_alone
 from harness.errors import ConfigError, MissingKeyError, UnknownNameError
 from harness.media import Media
 from harness.nearest import nearest
+from harness.open_files import file_limit, most_in_flight
 from harness.outcomes import ASKED_AGAIN_ON_RESUME, SHOWN_AS_FAILED, UNUSABLE, USABLE, UnitOutcome
 from harness.planning import Plan
 from harness.plans import ModelPlan
@@ -180,7 +181,9 @@ def make_pools(plan: Plan, options: SessionOptions) -> dict[str, Pool]:
     for model in plan.all_models().values():
         own = PoolLimits.of(model, options.max_wait_s, options.max_in_flight)
         limits[pool_name(model)] = own.tightened(limits.get(pool_name(model), own))
-    pools = {name: Pool(name, one) for name, one in limits.items()}
+    files = 2 if any(model.simulated for model in plan.all_models().values()) else 1  # either end is ours
+    most = most_in_flight(file_limit(), len(limits), files)
+    pools = {name: Pool(name, replace(one, most_in_flight=most)) for name, one in limits.items()}
     return {name: pools[pool_name(model)] for name, model in plan.all_models().items()}
 
 
@@ -249,6 +252,8 @@ async def run_units(live: Live, work: Work, stop: Stop) -> bool:
         if not units.done():
             live.runner.stop(INTERRUPTED)
             await asyncio.wait({units, now}, timeout=GRACE_S, return_when=asyncio.FIRST_COMPLETED)
+            if not units.done():
+                live.runner.stop_now()
         for task in (units, soon, now):
             task.cancel()
     return stop.soon.is_set()

@@ -132,10 +132,11 @@ def spawn(
     cwd: Path,
     env: Mapping[str, str] | None = None,
     before: Callable[[], None] | None = None,
+    prefix: Sequence[str] = (),
 ) -> subprocess.Popen[str]:
-    """Start a command as a process of its own; `before` runs in it first."""
+    """Start a command as a process of its own; `before` runs in it first, `prefix` runs it."""
     return subprocess.Popen(
-        [sys.executable, "-m", "harness", *map(str, args)],
+        [*prefix, sys.executable, "-m", "harness", *map(str, args)],
         cwd=cwd,
         env={**os.environ, **(env or {})},
         stdout=subprocess.PIPE,

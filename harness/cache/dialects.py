@@ -24,6 +24,9 @@ APPLICATION_ID: Final = 0x48524E53
 BUSY_TIMEOUT_S: Final = 20.0
 """How long one statement waits for another process's write."""
 
+HURRIED_MS: Final = 100
+"""The same once the program is about to end."""
+
 READERS: Final = 4
 
 Access: TypeAlias = Literal["rw", "ro", "immutable"]
@@ -39,6 +42,8 @@ class Fault(Enum):
     READ_ONLY = "read-only"
     UNREACHABLE = "unreachable"
     DAMAGED = "damaged"
+    NO_MEMORY = "no memory"
+    """For this entry; a smaller one may well succeed."""
     REFUSED = "refused"
     """This statement was refused; others may well succeed."""
 
@@ -63,6 +68,10 @@ class StoreDialect(Protocol):
 
     async def run(self, connection: AsyncConnection, work: Work[Result]) -> Result:
         """Carry out work that awaits nothing but this connection, in the connection's thread."""
+        ...
+
+    def hurry(self) -> None:
+        """Wait hardly at all for other processes from now on: this one is about to end."""
         ...
 
     def upsert(self, table: Table, update: Sequence[str] = ()) -> Insert:
@@ -94,6 +103,7 @@ class SqliteDialect:
     def __init__(self, path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self._path = path
         self._busy_timeout_s = busy_timeout_s
+        self._hurried = False
 
     def identity(self) -> object:
         """Return what tells the store's file from any other that may come to its place; None: it is gone."""
@@ -119,7 +129,7 @@ class SqliteDialect:
         """
         engine = self._engine("rw", pool_size=1, pool_reset_on_return=None)
         event.listen(engine.sync_engine, "connect", _prepare_writer)
-        event.listen(engine.sync_engine, "begin", _begin_immediate)
+        event.listen(engine.sync_engine, "begin", self._begin_immediate)
         return engine
 
     async def run(self, connection: AsyncConnection, work: Work[Result]) -> Result:
@@ -128,6 +138,15 @@ class SqliteDialect:
         assert isinstance(thread, SqliteThread)
         return await thread.run(work)
 
+    def hurry(self) -> None:
+        """Let the next transactions wait for the write lock for `HURRIED_MS` only."""
+        self._hurried = True
+
+    def _begin_immediate(self, connection: Connection) -> None:
+        if self._hurried:
+            connection.exec_driver_sql(f"PRAGMA busy_timeout={HURRIED_MS}")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
     def upsert(self, table: Table, update: Sequence[str] = ()) -> Insert:
         """Return an INSERT with ON CONFLICT on the primary key."""
         return _sqlite_upsert(table, tuple(update))
@@ -135,6 +154,8 @@ class SqliteDialect:
     def fault(self, error: BaseException) -> Fault:
         """Return what an error means, by SQLite's own code."""
         original = error.orig if isinstance(error, DBAPIError) else error
+        if isinstance(original, MemoryError):
+            return Fault.NO_MEMORY
         name = getattr(original, "sqlite_errorname", None) or ""
         for prefix, fault in _FAULTS.items():
             if name.startswith(prefix):
@@ -224,9 +245,5 @@ def _prepare_writer(connection: Any, _record: object) -> None:
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
-
-
-def _begin_immediate(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 

@@ -104,6 +104,10 @@ class Store(UnitStore, RunStore, BlobStore, MediaStore, DerivedStore, Maintenanc
         """Return the store's URL with an absolute path; show it with `display`."""
         return self._url
 
+    def hurry(self) -> None:
+        """Wait hardly at all for other processes from now on: this one is about to end."""
+        self._database.hurry()
+
     async def close(self) -> None:
         """Give up our claims, commit what is queued, and close the file. A second call does nothing."""
         if self._closed:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import resource
 import shlex
 import signal
 import sys
@@ -33,6 +32,7 @@ from harness.errors import ConfigError
 from harness.manifest import differences, read_manifest
 from harness.media import load
 from harness.offline.score import score_run
+from harness.open_files import file_limit, raise_file_limit
 from harness.outcomes import INCOMPLETE, UnitOutcome
 from harness.planning import Plan, make_plan
 from harness.run_options import RunOptions, SessionOptions, read_run_options
@@ -52,8 +52,6 @@ from harness.session import (
     session_info,
 )
 from harness.twins import twin_notes
-
-MOST_FILES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,18 +158,9 @@ async def _as_it_is(
         yield store, await look_at(store, plan, known, invocation.session, mark=False)
 
 
-def _raise_file_limit() -> None:
-    """Allow as many open files as the system lets us: each request in flight takes one, and 256 is common."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
 async def _run(invocation: Invocation, plan: Plan, url: str) -> int:
     _introduce(plan, url)
-    _raise_file_limit()
+    raise_file_limit()
     if invocation.name is not None and not (invocation.name.strip() and invocation.name.isprintable()):
         raise ConfigError(f"--name {invocation.name!r} is no name; use letters, digits and dashes")
     async with _as_it_is(invocation, plan, url) as (_, found):
@@ -242,6 +231,7 @@ async def _session(
                 keys=keys,
                 on_unit=progress.unit_done,
             ) as live:
+                _say_few_files(live)
                 interrupted = await _watched(live, opening, progress)
                 ending = _ending(live)
                 _say_spending(live)
@@ -252,6 +242,16 @@ async def _session(
     finally:
         await store.end_session(session_id, code, ending)
     return code
+
+
+def _say_few_files(live: Live) -> None:
+    """Say where the limit of open files keeps requests from being sent at once."""
+    held_back = {pool.name: pool.most_in_flight for pool in live.pools.values() if pool.held_back}
+    if held_back:
+        say(
+            f"note: {file_limit()} files may be open at once here, so the requests in flight of a pool are "
+            f"limited to {min(held_back.values())}; raise that with `ulimit -n`"
+        )
 
 
 async def _watched(live: Live, opening: Opening, progress: Progress) -> bool:
