@@ -106,7 +106,11 @@ class Transport:
             method, url, headers=headers, content=content, extensions={"timeout": _timeouts(model)}
         )
         fault = await _fly(way, request, flight)
-        raw = flight.raw()
+        try:
+            raw = flight.raw()
+        except MemoryError:
+            flight.keep_start()
+            raw, fault = flight.raw(), exhausted(flight.progress(request.url))
         if fault is not None and raw.status and not 200 <= raw.status < 300:
             fault = None  # the status says what is wrong, however little of its page arrived
         return Sent(raw, self._clock() - flight.began, flight.first_byte_s, fault)
@@ -194,7 +198,7 @@ class _Flight:
 
     def keep_start(self) -> None:
         """Forget an answer that nobody can use, but for its first bytes."""
-        while self.kept > KEPT_OF_TOO_LONG + len(self.chunks[-1]):
+        while self.chunks and self.kept > KEPT_OF_TOO_LONG + len(self.chunks[-1]):
             self.chunks.pop()
         self.chunks = [b"".join(self.chunks)[:KEPT_OF_TOO_LONG]]
 

@@ -41,7 +41,7 @@ Disturb: TypeAlias = Callable[[Scene, int], Aftermath]
 
 def nothing(scene: Scene, at: int) -> Aftermath:
     """The server's misbehaviour alone."""
-    assert scene.finish(scene.start()).code in ENDED
+    _check_ended(scene.finish(scene.start()))
     return Aftermath()
 
 
@@ -225,6 +225,10 @@ def _with_store_struck(scene: Scene, at: int, strike: Callable[[], None]) -> tup
     return scene.finish(process), was_over
 
 
+def _check_ended(done: Done) -> None:
+    assert done.code in ENDED, f"exit {done.code}: {done.err}"
+
+
 def _check_store_error(done: Done, *words: str) -> None:
     assert done.code == 1, f"exit {done.code}: {done.err}"
     (error,) = [line for line in done.err.splitlines() if line.startswith("error:")]
@@ -246,7 +250,7 @@ def _clock(scene: Scene, at: int, off_s: int) -> Aftermath:
     process = scene.start(trap={"clock": str(clock)})
     scene.wait_for(at, process)
     clock.write_text(str(off_s), encoding="ascii")
-    assert scene.finish(process).code in ENDED
+    _check_ended(scene.finish(process))
     return Aftermath()
 
 
@@ -262,7 +266,7 @@ def four_processes(scene: Scene, at: int) -> Aftermath:
 
 def _together(scene: Scene, count: int) -> Aftermath:
     for process in [scene.start() for _ in range(count)]:
-        assert scene.finish(process).code in ENDED
+        _check_ended(scene.finish(process))
     return Aftermath()
 
 
@@ -272,7 +276,7 @@ def one_of_two_killed(scene: Scene, at: int) -> Aftermath:
     scene.wait_for(at, victim)
     victim.kill()
     killed = scene.finish(victim)
-    assert scene.finish(other).code in ENDED
+    _check_ended(scene.finish(other))
     return Aftermath(may_lose=0 if killed.code in ENDED else scene.in_flight * len(scene.models))
 
 
@@ -290,7 +294,7 @@ def suspended(scene: Scene, at: int) -> Aftermath:
     if other.code not in ENDED:  # it was suspended in the middle of a commit
         _check_store_error(other, "held by another process", "stop that process")
         assert "waiting" in other.err
-    assert scene.finish(sleeper).code in ENDED
+    _check_ended(scene.finish(sleeper))
     return Aftermath(may_pay_twice=scene.in_flight * len(scene.models))
 
 
@@ -318,7 +322,7 @@ def server_restarts(scene: Scene, at: int) -> Aftermath:
     scene.server.refuse()
     time.sleep(0.3)  # the outage itself
     scene.server.accept()
-    assert scene.finish(process).code in ENDED
+    _check_ended(scene.finish(process))
     return Aftermath()
 
 

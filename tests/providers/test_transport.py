@@ -30,7 +30,7 @@ from scripted_replies import (
 from scripted_server import OnConnect, ScriptedServer, closed_url
 
 from harness.errors import ConfigError
-from harness.messages import WireRequest
+from harness.messages import RawReply, WireRequest
 from harness.outcomes import ExchangeOutcome
 from harness.providers import transport as transport_module
 from harness.providers.transport import Sent, Transport
@@ -282,6 +282,29 @@ async def test_an_answer_that_does_not_fit_into_memory_may_be_billed_and_its_sta
     assert (sent.fault.outcome, sent.fault.maybe_billed) == (ExchangeOutcome.UNKNOWN, True)
     assert "ran out of memory" in sent.fault.message and "--max-in-flight" in sent.fault.message
     assert sent.raw.body == b"it began well"
+
+
+@pytest.mark.parametrize("pieces", [(), (b"it began well",)])
+async def test_memory_may_end_before_anything_came_or_when_all_has_come(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch, pieces: tuple[bytes, ...]
+) -> None:
+    async def run_short(response: httpx.Response) -> AsyncIterator[bytes]:
+        for piece in pieces:
+            yield piece
+        if not pieces:
+            raise MemoryError
+
+    def too_large(flight: object) -> RawReply:
+        monkeypatch.undo()
+        raise MemoryError
+
+    monkeypatch.setattr(httpx.Response, "aiter_bytes", run_short)
+    if pieces:
+        monkeypatch.setattr(transport_module._Flight, "raw", too_large)
+    with ScriptedServer(lambda arrival: chat_reply("all of it")) as server:
+        sent = await send(transport, server.url)
+    assert sent.fault is not None and "ran out of memory" in sent.fault.message
+    assert (sent.raw.status, sent.raw.body) == (200, b"".join(pieces))
 
 
 async def test_an_image_sized_body_arrives_intact(transport: Transport) -> None:
