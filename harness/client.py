@@ -71,6 +71,7 @@ class _Flight:
     built: Built
     pool: Pool
     after: int
+    budget: AskBudget
 
     @property
     def key(self) -> str:
@@ -141,7 +142,10 @@ class Client:
                 await self._store.release(flight.key)
 
     def _prepare(self, ask: Ask) -> _Flight:
-        return _Flight(ask, build(ask.request, ask.model), self._pools[ask.model.name], ask.after)
+        pool = self._pools[ask.model.name]
+        # One budget, even if the claim is lost on the way: what was sent was sent.
+        budget = AskBudget(ask.model.max_sends, pool)
+        return _Flight(ask, build(ask.request, ask.model), pool, ask.after, budget)
 
     async def _served(self, flight: _Flight) -> Asked | None:
         """Return the stored answer, as it is read today; what is read as an error today answers nothing."""
@@ -177,7 +181,7 @@ class Client:
 
     async def _send_until_answered(self, flight: _Flight) -> tuple[Asked, bool]:
         """Return what came of it, and whether the claim was given back with the last commit."""
-        budget = AskBudget(flight.ask.model.max_sends, flight.pool)
+        budget = flight.budget
         canary = self._canary(flight)
         last: SentExchange | None = None
         try:

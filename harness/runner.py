@@ -95,6 +95,10 @@ class Runner:
         for pool in self._pools.values():
             pool.close(why)
 
+    def stop_now(self) -> None:
+        """Wait for no other process any more either; whoever runs the units cancels them."""
+        self._store.hurry()
+
     async def run(self, work: Work) -> Tally:
         """Work through all open units. Raises StoreError as soon as the store fails."""
         if self._order == "model":

@@ -15,9 +15,10 @@ from harness.identity import Built
 from harness.media import load
 from harness.media_threads import in_media_thread
 from harness.messages import Fault, ImagePart, RawReply, Reply, Request, WireRequest
+from harness.outcomes import ExchangeOutcome
 from harness.providers.base import get_adapter, read
 from harness.providers.encoding import encode_body, mask_headers, mask_secrets
-from harness.providers.transport import Transport
+from harness.providers.transport import Sent, Transport
 from harness.providers.waits import LearnedLimits, limits_from_headers
 from harness.settings import Model
 
@@ -27,6 +28,12 @@ BaseUrl: TypeAlias = Callable[[Model], str]
 _MILLION = 1_000_000
 MASK_OFF_LOOP_BYTES = 64 * 1024
 """Answers larger than this are searched for keys in a thread."""
+
+
+_NO_MEMORY = (
+    "this machine ran out of memory over an answer, which is lost; lower --max-in-flight, or close other "
+    "programs"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +76,7 @@ class Sender:
             auth_headers=adapter.auth_headers(model.provider, api_key),
             base_url=self.base_url(model),
         )
-        if len(sent.raw.body) > MASK_OFF_LOOP_BYTES:
-            raw, masked = await asyncio.to_thread(self._mask, sent.raw)
-        else:
-            raw, masked = self._mask(sent.raw)
-        meaning = read(raw, model.provider) if sent.fault is None else self._masked_fault(sent.fault)
+        raw, masked, meaning = await self._understood(sent, model)
         headers, in_request = mask_headers(built.headers, self.keys.values())
         exchange = NewExchange(
             key=built.key,
@@ -101,6 +104,22 @@ class Sender:
             media_sent=media_sent,
         )
         return exchange, meaning
+
+    async def _understood(self, sent: Sent, model: Model) -> tuple[RawReply, bool, Reply | Fault]:
+        """Return the answer with keys masked, whether any was, and what it means.
+
+        Where there is no memory for that, what is known of the answer is kept: it may have been paid for.
+        """
+        try:
+            if len(sent.raw.body) > MASK_OFF_LOOP_BYTES:
+                raw, masked = await asyncio.to_thread(self._mask, sent.raw)
+            else:
+                raw, masked = self._mask(sent.raw)
+            fault = None if sent.fault is None else self._masked_fault(sent.fault)
+            return raw, masked, fault or read(raw, model.provider)
+        except MemoryError:
+            fault = Fault(ExchangeOutcome.UNKNOWN, _NO_MEMORY, maybe_billed=True)
+            return RawReply(sent.raw.status, {}, b""), False, fault
 
     def limits(self, exchange: NewExchange, model: Model) -> LearnedLimits:
         """Return the rate limits that an answer's headers tell."""

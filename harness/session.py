@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from harness import __version__, exit_codes
@@ -16,6 +16,7 @@ from harness.canonical import JSON
 from harness.collecting import standing_objects_left_alone
 from harness.errors import ConfigError, MissingKeyError, UnknownNameError
 from harness.nearest import nearest
+from harness.open_files import file_limit, most_in_flight
 from harness.opening import Opening
 from harness.outcomes import SHOWN_AS_FAILED, UNUSABLE, USABLE, UnitOutcome
 from harness.planning import Plan
@@ -117,7 +118,9 @@ def make_pools(plan: Plan, options: SessionOptions) -> dict[str, Pool]:
     for model in plan.all_models().values():
         own = PoolLimits.of(model, options.max_wait_s, options.max_in_flight)
         limits[pool_name(model)] = own.tightened(limits.get(pool_name(model), own))
-    pools = {name: Pool(name, one) for name, one in limits.items()}
+    files = 2 if any(model.simulated for model in plan.all_models().values()) else 1  # either end is ours
+    most = most_in_flight(file_limit(), len(limits), files)
+    pools = {name: Pool(name, replace(one, most_in_flight=most)) for name, one in limits.items()}
     return {name: pools[pool_name(model)] for name, model in plan.all_models().items()}
 
 
@@ -186,6 +189,8 @@ async def run_units(live: Live, work: Work, stop: Stop) -> bool:
         if not units.done():
             live.runner.stop(INTERRUPTED)
             await asyncio.wait({units, now}, timeout=GRACE_S, return_when=asyncio.FIRST_COMPLETED)
+            if not units.done():
+                live.runner.stop_now()
         for task in (units, soon, now):
             task.cancel()
     return stop.soon.is_set()

@@ -71,6 +71,9 @@ class UnitRunner:
             return _failed(UnitOutcome.NOT_APPLICABLE, "unsupported_input", str(error))
         except StoreError:
             raise
+        except MemoryError:
+            mend = "lower --max-in-flight, or close other programs, then run the same command again"
+            return _failed(UnitOutcome.PROVIDER_ERROR, "local", f"this machine ran out of memory; {mend}")
         except Exception as error:  # noqa: BLE001 - one poisoned case must not end a night's run
             # The text of an unforeseen error may quote a case: only its kind is kept.
             _log.error("unit %s: internal error %s", unit.id, type(error).__name__, exc_info=_debugging())

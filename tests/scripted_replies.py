@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-Cut: TypeAlias = Literal["close", "reset"]
+Cut: TypeAlias = Literal["close", "reset", "silence"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,9 @@ class Reply:
 
     `pieces` are sent one by one with `interval_s` before each but the first; `declared` is the content-length
     that is claimed (None: the true one; -1: chunked); after `cut_after` bytes of the body the connection ends
-    by `cut`.
+    by `cut`, or falls silent. `interim` goes before the head as it is; `extra_head` are header lines beside
+    `headers` (each with its line end), which may contradict them; `endless_head` is a line of the head that
+    is repeated until the client leaves.
     """
 
     status: int = 200
@@ -60,6 +63,9 @@ class Reply:
     cut_after: int | None = None
     cut: Cut = "close"
     close: bool = False
+    interim: bytes = b""
+    extra_head: bytes = b""
+    endless_head: bytes = b""
 
     @property
     def body(self) -> bytes:
@@ -186,6 +192,36 @@ def huge_reply(size: int) -> Reply:
 def half(reply: Reply, share: float = 0.5, how: Cut = "close") -> Reply:
     """Cut the body after a share of it; its content-length stays whole."""
     return replace(reply, cut_after=int(len(reply.body) * share), cut=how)
+
+
+def chunked(reply: Reply, size: int = 64) -> Reply:
+    """Send the body in chunks of `size` bytes; with `half` it ends before the last chunk."""
+    body = reply.body
+    return replace(
+        reply, pieces=tuple(body[at : at + size] for at in range(0, len(body), size)), declared=-1
+    )
+
+
+def after_interim(reply: Reply, *statuses: int) -> Reply:
+    """Send interim answers (100, 102, 103) before the real one."""
+    heads = [f"HTTP/1.1 {status} Interim\r\nlink: </x>; rel=preload\r\n\r\n" for status in statuses]
+    return replace(reply, interim="".join(heads).encode("ascii"))
+
+
+def endless_headers(reply: Reply, line: bytes = b"x-more: " + b"m" * 4000 + b"\r\n") -> Reply:
+    """Send header lines until the client leaves."""
+    return replace(reply, endless_head=line)
+
+
+def redirect_reply(status: int, location: str) -> Reply:
+    """Return a redirect to another address."""
+    return Reply(status, {"content-type": "text/html", "location": location}, (b"<html>moved</html>",))
+
+
+def gzip_reply(reply: Reply, *, sound: bool) -> Reply:
+    """Say that the body is compressed, and compress it, or send garbage."""
+    body = gzip.compress(reply.body) if sound else b"\x1f\x8b" + b"\xff" * 40
+    return replace(reply, headers={**reply.headers, "content-encoding": "gzip"}, pieces=(body,))
 
 
 def wrong_length(reply: Reply, off: int) -> Reply:

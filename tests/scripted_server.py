@@ -24,7 +24,11 @@ What it may return (all in `scripted_replies`): a `Reply`, or one of the builder
     sse_reply(events, interval_s=)         server-sent events, chunked
     json_reply(value, status, headers)     status_reply(status, message, code=, kind=, headers=)
     rate_limited(wait_s)                   html_reply(status)     huge_reply(size)
-    half(reply, share, how)                after that share of the body the connection ends: "close", "reset"
+    half(reply, share, how)                after that share of the body: "close", "reset", "silence"
+    chunked(reply, size)                   in chunks; `half` of it lacks the last one
+    after_interim(reply, 100, 103)         interim answers first
+    endless_headers(reply)                 header lines until the client leaves
+    redirect_reply(status, location)       gzip_reply(reply, sound=)
     wrong_length(reply, off)               content-length says `off` bytes more (or fewer) than are sent
     dripping(reply, interval_s, size)      `size` bytes every `interval_s`; headers=True: the headers so
     delayed(reply, s)                      silence of s seconds first
@@ -305,8 +309,7 @@ async def _perform(
             left -= len(part)
             if left <= 0:
                 await asyncio.sleep(0.02)  # lets the client read what was sent before the connection ends
-                if behaviour.cut == "reset":
-                    _arm_reset(writer)
+                await _hang(Hang(behaviour.cut), reader, writer)
                 return False
     if behaviour.declared == -1:
         writer.write(b"0\r\n\r\n")
@@ -322,9 +325,15 @@ async def _write_head(reply: Reply, writer: asyncio.StreamWriter) -> None:
     if reply.declared == -1:
         headers["transfer-encoding"] = "chunked"
     else:
-        headers["content-length"] = str(len(reply.body) if reply.declared is None else reply.declared)
+        whole = sum(map(len, reply.pieces))
+        headers["content-length"] = str(whole if reply.declared is None else reply.declared)
     lines = [f"HTTP/1.1 {reply.status} Scripted", *(f"{name}: {value}" for name, value in headers.items())]
-    head = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+    head = reply.interim + "".join(f"{line}\r\n" for line in lines).encode("latin-1") + reply.extra_head
+    while reply.endless_head:
+        writer.write(head)
+        await writer.drain()  # raises when the client leaves
+        head = reply.endless_head
+    head += b"\r\n"
     if not reply.header_drip_s:
         writer.write(head)
         return

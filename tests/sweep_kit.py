@@ -133,11 +133,15 @@ def spawn(
     env: Mapping[str, str] | None = None,
     before: Callable[[], None] | None = None,
     code: str | None = None,
+    prefix: Sequence[str] = (),
 ) -> subprocess.Popen[str]:
-    """Start a command as a process of its own; `before` runs in it first, `code` instead of the program."""
+    """Start a command as a process of its own; `before` runs in it first, `prefix` runs it.
+
+    `code` is run instead of the program.
+    """
     start = ["-m", "harness"] if code is None else ["-c", code]
     return subprocess.Popen(
-        [sys.executable, *start, *map(str, args)],
+        [*prefix, sys.executable, *start, *map(str, args)],
         cwd=cwd,
         env={**os.environ, **(env or {})},
         stdout=subprocess.PIPE,

@@ -88,13 +88,16 @@ class ClaimStore(StorePart):
     async def still_claimed(self, key: str) -> bool:
         """Tell whether a claim of ours holds; False where it lapsed, while this process slept, and was taken.
 
+        One that lapsed and was not taken is ours again: that was a clock that was set, or nobody came by.
         Costs a query only after a time without renewals that was longer than the lease.
         """
         self._beat()
         if key not in self._doubtful:
             return True
-        holder = await self.claim_holder(key)
-        if holder is None or not holder.ours:
+        await self.renew_claims()  # first, so that nobody takes it after we have looked
+        async with self._database.reading() as connection:
+            row = (await connection.execute(_SELECT.where(CLAIM.c.key == key))).one_or_none()
+        if row is None or row.token != self._token:
             return False
         self._doubtful.discard(key)
         return True

@@ -61,6 +61,7 @@ class Database:
         self.place = place
         self.access = access
         self._sleep = sleep
+        self._hurried = False
         self._identity = dialect.identity()
         self._reader = dialect.reader(access)
         self._writer = dialect.writer() if access == "rw" else None
@@ -111,17 +112,7 @@ class Database:
         if not self.dialect.lives_in_threads:
             async with self.writing() as transaction:
                 return await work(transaction)
-        for _ in range(BUSY_TRIES - 1):
-            try:
-                return await self._write_once(work)
-            except _HeldByAnotherError:
-                logger.warning("the store is held by another process; waiting")
-            await self._sleep(BUSY_PAUSE_S)
-        try:
-            return await self._write_once(work)
-        except _HeldByAnotherError as held:
-            assert held.__cause__ is not None
-            raise held.__cause__ from None
+        return await self._patiently(lambda: self._write_once(work))
 
     async def _write_once(self, work: Callable[[Transaction], Coroutine[Any, Any, Result]]) -> Result:
         connection = await self.writable().connect().start()
@@ -220,6 +211,11 @@ class Database:
             return StoreError(f"the store {self.place!r} refused an entry ({reason})")
         return StoreError(f"the store {self.place!r} {advice} ({original})")
 
+    def hurry(self) -> None:
+        """Wait hardly at all for other processes from now on: this one is about to end."""
+        self._hurried = True
+        self.dialect.hurry()
+
     async def close(self) -> None:
         """Close all connections; the last one out folds the write-ahead log into the file."""
         await self._reader.dispose()
@@ -227,22 +223,28 @@ class Database:
             await self._writer.dispose()
 
     async def _begin(self, engine: AsyncEngine) -> AsyncConnection:
-        for _ in range(BUSY_TRIES - 1):
+        return await self._patiently(lambda: self._begun(engine))
+
+    async def _begun(self, engine: AsyncEngine) -> AsyncConnection:
+        connection = await engine.connect().start()
+        try:
+            await self._lock(connection)
+        except BaseException:
+            await asyncio.shield(connection.close())
+            raise
+        return connection
+
+    async def _patiently(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
+        """Try again while another process holds the write lock; once given up, hardly wait any more."""
+        for tries_left in reversed(range(BUSY_TRIES)):
             try:
-                return await _begun(engine)
-            except self.dialect.errors as error:
-                if self.fault(error) is not Fault.BUSY:
-                    raise
+                return await attempt()
+            except _HeldByAnotherError as held:
+                if not tries_left or self._hurried:
+                    self.hurry()  # what follows is the end of the program: it must not wait as long again
+                    assert held.__cause__ is not None
+                    raise held.__cause__ from None
                 logger.warning("the store is held by another process; waiting")
             await self._sleep(BUSY_PAUSE_S)
-        return await _begun(engine)
+        raise AssertionError("unreachable")
 
-
-async def _begun(engine: AsyncEngine) -> AsyncConnection:
-    connection = await engine.connect().start()
-    try:
-        await connection.begin()
-    except BaseException:
-        await asyncio.shield(connection.close())
-        raise
-    return connection

@@ -99,6 +99,10 @@ class Store(
         """Return the store's URL with an absolute path; it may hold a password: show it with `display`."""
         return self._url
 
+    def hurry(self) -> None:
+        """Wait hardly at all for other processes from now on: this one is about to end."""
+        self._database.hurry()
+
     async def close(self) -> None:
         """Give up our claims, commit what is queued, and close the database. A second call does nothing."""
         if self._closed:

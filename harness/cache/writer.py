@@ -166,7 +166,8 @@ class Writer:
     def _fails_everything(self, error: Exception) -> bool:
         if isinstance(error, StoreGoneError | CommitUnknownError):
             return True
-        return not isinstance(error, HarnessError) and self._database.fault(error) is not Fault.REFUSED
+        of_one = {Fault.REFUSED, Fault.NO_MEMORY}
+        return not isinstance(error, HarnessError) and self._database.fault(error) not in of_one
 
     def _as_harness_error(self, error: Exception) -> HarnessError:
         if isinstance(error, HarnessError):

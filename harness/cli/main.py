@@ -40,6 +40,12 @@ SECRET_VARIABLES: set[str] = set()
 """Variables that hold a key beside those named *_API_KEY; never shown, not even in a traceback."""
 
 
+_TOO_MUCH = (
+    "close other programs, or lower --max-in-flight, then run the same command again: what was committed "
+    "is kept"
+)
+
+
 class HarnessGroup(click.Group):
     """A group that imports a sub-command when it is used, and ends every error in a sentence."""
 
@@ -106,6 +112,12 @@ def end(error: BaseException) -> int:
         case click.ClickException():
             error.show()
             return error.exit_code
+        case MemoryError():
+            _tell(f"error: this machine ran out of memory; {_TOO_MUCH}")
+            return FAILED
+        case RuntimeError() if "can't start new thread" in str(error):
+            _tell(f"error: this machine allows no further thread (memory, or `ulimit -u`); {_TOO_MUCH}")
+            return FAILED
         case OSError(errno=errno.EPIPE):
             return _end_of_pipe()
         case _:

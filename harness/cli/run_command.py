@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import resource
 import signal
 import sys
 from collections.abc import Iterator, Mapping
@@ -34,6 +33,7 @@ from harness.errors import ConfigError
 from harness.manifest import differences, read_manifest
 from harness.media import Media, load
 from harness.offline.score import score_run
+from harness.open_files import file_limit, raise_file_limit
 from harness.opening import Opening, look_at, note_media, open_run
 from harness.planning import Plan
 from harness.run_options import RunOptions, SessionOptions, read_run_options
@@ -51,8 +51,6 @@ from harness.session import (
 from harness.shards import Shard
 from harness.state_reading import read_totals
 from harness.twins import twin_notes
-
-MOST_FILES = 65_536
 
 
 def run(invocation: Invocation) -> int:
@@ -158,15 +156,6 @@ async def _dry_run(invocation: Invocation, plan: Plan, store: Store | None, open
     return 0
 
 
-def _raise_file_limit() -> None:
-    """Allow as many open files as the system lets us: each request in flight takes one, and 256 is common."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
 def _check_name(name: str | None) -> None:
     if name is not None and not (name.strip() and name.isprintable()):
         raise ConfigError(f"--name {name!r} is no name; use letters, digits and dashes")
@@ -175,7 +164,7 @@ def _check_name(name: str | None) -> None:
 async def _run(
     invocation: Invocation, plan: Plan, url: str, found: Opening, keys: Mapping[str, str]
 ) -> int:
-    _raise_file_limit()
+    raise_file_limit()
     async with await Store.open(url, warn=lambda text: say(f"warning: {text}")) as store:
         opening = found
         if not found.is_done:
@@ -243,6 +232,7 @@ async def _session(
                 keys=keys,
                 on_unit=progress.unit_done,
             ) as live:
+                _say_few_files(live)
                 interrupted = await _watched(live, opening, progress)
                 ending = _ending(live)
                 _say_spending(live)
@@ -251,6 +241,16 @@ async def _session(
     finally:
         await store.end_session(session_id, code, ending)
     return code
+
+
+def _say_few_files(live: Live) -> None:
+    """Say where the limit of open files keeps requests from being sent at once."""
+    held_back = {pool.name: pool.most_in_flight for pool in live.pools.values() if pool.held_back}
+    if held_back:
+        say(
+            f"note: {file_limit()} files may be open at once here, so the requests in flight of a pool are "
+            f"limited to {min(held_back.values())}; raise that with `ulimit -n`"
+        )
 
 
 async def _watched(live: Live, opening: Opening, progress: Progress) -> bool:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from harness.errors import PoolClosedError
 from harness.messages import Fault, Reply
 from harness.outcomes import ExchangeOutcome as Outcome
-from harness.pools.concurrency import AdaptiveLimit
+from harness.pools.concurrency import CEILING, AdaptiveLimit
 from harness.pools.gate import Clock, Gate, Sleep, Slot
 from harness.pools.holds import Holds, Uniform
 from harness.pools.pacing import LimitValues, Pacer
@@ -46,6 +46,7 @@ class PoolLimits:
     """What a pool may do; limits per minute are None where none is known.
 
     `max_in_flight` is start and ceiling of the requests in flight; None lets them adapt from 16.
+    `most_in_flight` is what this machine allows, a ceiling only.
     `max_wait_s`: longest time without a success, and longest single wait. `max_sends` is per ask.
     """
 
@@ -56,6 +57,7 @@ class PoolLimits:
     max_in_flight: int | None = None
     max_wait_s: float = 600.0
     max_sends: int = 4
+    most_in_flight: int | None = None
 
     @classmethod
     def of(
@@ -144,7 +146,15 @@ class Pool:
         self._clock = clock
         self._sleep = sleep
         self._wall = wall
-        self._limit = AdaptiveLimit(limits.max_in_flight)
+        explicit, most = limits.max_in_flight, limits.most_in_flight
+        self.most_in_flight = CEILING if explicit is None else explicit
+        self.held_back = most is not None and most < self.most_in_flight
+        """Whether this machine allows fewer requests in flight than are wanted."""
+        if most is not None and self.held_back:
+            self.most_in_flight = most
+        self._limit = AdaptiveLimit(
+            None if explicit is None else self.most_in_flight, ceiling=self.most_in_flight
+        )
         self._holds = Holds(limits.max_wait_s, random)
         self._pacer = Pacer(limits)
         self._gate = Gate(name, self._pacer, self._limit, self._holds, clock=clock, sleep=sleep)

@@ -12,6 +12,7 @@ Decisions worth knowing:
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from harness.messages import Fault, RawReply, Reply, Usage
@@ -37,6 +38,8 @@ def read_fault(raw: RawReply, error: ErrorBody, provider: Provider, now_s: float
         answered = Outcome.ANSWERED if own_output.strip() else Outcome.EMPTY
         return Reply(answered, text=own_output, finish_reason=error.code)
     outcome = vendor or _known_outcome(error)
+    if 300 <= raw.status < 400 and vendor is None:
+        return Fault(Outcome.UNKNOWN, _redirected(raw), code=error.code)
     if outcome.serves:
         return Reply(outcome, finish_reason=error.code, detail=_shown(error))
     wait_s = _wait(outcome, raw, error, now_s)
@@ -145,6 +148,16 @@ def _wait(outcome: Outcome, raw: RawReply, error: ErrorBody, now_s: float) -> fl
     if wait_s is None and outcome is Outcome.RATE_LIMITED:
         return wait_until_reset(raw.headers, now_s)
     return wait_s
+
+
+def _redirected(raw: RawReply) -> str:
+    """Return where a redirect points, without what may be secret there; it is never followed with the key."""
+    place = re.split(r"[?#]", raw.headers.get("location", ""), maxsplit=1)[0]
+    shown = re.sub(r"//[^/]*@", "//", place)[:_MESSAGE_SHOWN]
+    return (
+        f"status {raw.status}: the server redirects to {shown!r}, which is not followed; put the address "
+        "that answers into base_url"
+    )
 
 
 def _is_per_day(error: ErrorBody) -> bool:

@@ -18,11 +18,14 @@ from httpx_aiohttp import AiohttpTransport
 from harness.errors import ConfigError
 from harness.messages import Fault, RawReply, WireRequest
 from harness.providers.addresses import environment_proxy, request_url, split_credentials
-from harness.providers.transport_faults import Progress, broken, late, malformed
+from harness.providers.transport_faults import Progress, broken, exhausted, late, malformed
 from harness.settings import Model
 
 MAX_REPLY_BYTES = 64 * 1024 * 1024
-"""Largest answer that is kept; no model writes more."""
+"""Largest answer that is read; no model writes more."""
+
+KEPT_OF_TOO_LONG = 1024 * 1024
+"""Bytes that are kept of a longer one: enough to see what it was, and read again with every score."""
 
 STREAM_IDLE_S = 60.0
 """Longest silence between two chunks of a streamed answer."""
@@ -103,7 +106,11 @@ class Transport:
             method, url, headers=headers, content=content, extensions={"timeout": _timeouts(model)}
         )
         fault = await _fly(way, request, flight)
-        raw = flight.raw()
+        try:
+            raw = flight.raw()
+        except MemoryError:
+            flight.keep_start()
+            raw, fault = flight.raw(), exhausted(flight.progress(request.url))
         if fault is not None and raw.status and not 200 <= raw.status < 300:
             fault = None  # the status says what is wrong, however little of its page arrived
         return Sent(raw, self._clock() - flight.began, flight.first_byte_s, fault)
@@ -184,6 +191,17 @@ class _Flight:
         """Return what has arrived so far."""
         return RawReply(self.status, self.headers, b"".join(self.chunks)) if self.status else _NO_ANSWER
 
+    @property
+    def kept(self) -> int:
+        """The number of bytes of the answer that are in memory."""
+        return sum(map(len, self.chunks))
+
+    def keep_start(self) -> None:
+        """Forget an answer that nobody can use, but for its first bytes."""
+        while self.chunks and self.kept > KEPT_OF_TOO_LONG + len(self.chunks[-1]):
+            self.chunks.pop()
+        self.chunks = [b"".join(self.chunks)[:KEPT_OF_TOO_LONG]]
+
     async def receive(self, response: httpx.Response) -> Fault | None:
         """Read an answer to its end; a Fault if it is too long."""
         self.first_byte_s = self.clock() - self.began
@@ -196,7 +214,10 @@ class _Flight:
         async for chunk in response.aiter_bytes():
             self.size += len(chunk)
             if self.size > self.max_reply_bytes:
-                return malformed(f"the answer is longer than {self.max_reply_bytes} bytes")
+                self.keep_start()
+                return malformed(
+                    f"the answer is longer than {self.max_reply_bytes} bytes; its first {self.kept} are kept"
+                )
             self.chunks.append(chunk)
             if idle_s is not None:
                 self.allow(idle_s)
@@ -244,6 +265,9 @@ async def _fly(way: AiohttpTransport, request: httpx.Request, flight: _Flight) -
         if deadline.expired() or isinstance(error, httpx.ReadTimeout):
             return late(progress, flight.limit())
         return broken(progress, error)
+    except MemoryError:
+        flight.keep_start()
+        return exhausted(flight.progress(request.url))
     finally:
         flight.deadline = None  # an upload that goes on after an early answer must not touch it
 

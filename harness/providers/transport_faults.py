@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import ssl
 from collections.abc import Iterator
@@ -55,6 +56,15 @@ def broken(progress: Progress, error: BaseException) -> Fault:
     return Fault(ExchangeOutcome.UNAVAILABLE, message)
 
 
+def exhausted(progress: Progress) -> Fault:
+    """Return the fault of a send whose answer this machine has no memory for: another would fit no better."""
+    message = (
+        f"this machine ran out of memory over the answer of {progress.place!r} after {progress.size} "
+        "bytes; lower --max-in-flight, or close other programs"
+    )
+    return Fault(ExchangeOutcome.UNKNOWN, message, maybe_billed=progress.uploaded)
+
+
 def malformed(message: str) -> Fault:
     """Return the fault of an answer that cannot be what the server meant to say."""
     return Fault(ExchangeOutcome.MALFORMED_REPLY, message, maybe_billed=True)
@@ -86,6 +96,8 @@ def _reason(error: BaseException) -> str:
                 return "connection closed before the end"
             case httpx.DecodingError():
                 return "its content-encoding cannot be undone"
+            case OSError(errno=errno.EMFILE | errno.ENFILE):
+                return "too many open files here; lower --max-in-flight, or raise `ulimit -n`"
             case OSError() if cause.strerror:
                 return cause.strerror.lower()
     return type(causes[-1]).__name__

@@ -279,3 +279,14 @@ async def test_a_process_that_slept_through_its_lease_learns_that_its_claim_is_g
         await ours.renew_claims()
         assert not await ours.still_claimed(KEY)
         assert await ours.still_claimed(a_key("kept"))
+
+
+async def test_a_lease_that_a_set_clock_ended_is_ours_still_unless_somebody_took_it(
+    place: str, theirs: Store, clock: Clock
+) -> None:  # F25
+    elsewhere = gone(host="another machine")
+    async with await Store.open(place, clock=clock, owner=elsewhere) as ours:
+        await ours.claim(KEY)
+        clock.pass_s(18_000)
+        assert await ours.still_claimed(KEY)
+        assert not await theirs.claim(KEY)

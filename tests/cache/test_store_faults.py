@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sqlite3
 import threading
 from collections.abc import AsyncIterator
@@ -63,6 +64,62 @@ async def test_the_store_goes_on_when_there_is_space_again(store_in_a_file: Stor
     await store.append(an_exchange("after"), session=session, serve=True)
     assert set(await store.served([a_key(0), a_key("after")])) == {a_key("after")}
     assert await store.verify() == []
+
+
+async def test_a_store_that_another_process_holds_is_waited_for_once_and_not_again_at_the_end(
+    store_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:  # F44
+    monkeypatch.setattr(SqliteDialect.__init__, "__kwdefaults__", {"busy_timeout_s": 0.02})
+    shutil.copy(empty_store, store_path)
+    pauses: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        if seconds < 1:
+            pauses.append(seconds)
+        else:
+            await asyncio.Event().wait()  # the renewer of claims
+
+    other = sqlite3.connect(store_path, isolation_level=None)
+    async with await Store.open(str(store_path), sleep=pause) as store:
+        await store.put_blob(b"before")
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="held by another process that does not let go; stop that"):
+            await store.put_blob(b"one")
+        assert len(pauses) == 5
+        assert caplog.text.count("the store is held by another process; waiting") == 5
+        with pytest.raises(StoreError, match="held by another process"):
+            await store.put_blob(b"two")
+        assert len(pauses) == 5
+        other.execute("ROLLBACK")
+        assert await store.put_blob(b"three")
+    other.close()
+
+
+async def test_who_is_told_to_hurry_waits_for_no_other_process(
+    store_path: Path, empty_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # F44
+    monkeypatch.setattr(SqliteDialect.__init__, "__kwdefaults__", {"busy_timeout_s": 60.0})
+    shutil.copy(empty_store, store_path)
+    other = sqlite3.connect(store_path, isolation_level=None)
+    async with await Store.open(str(store_path)) as store:
+        await store.put_blob(b"before")
+        other.execute("BEGIN IMMEDIATE")
+        store.hurry()
+        with pytest.raises(StoreError, match="held by another process"):
+            await asyncio.wait_for(store.put_blob(b"one"), 10)
+        other.execute("ROLLBACK")
+    other.close()
+
+
+async def test_an_entry_for_which_there_is_no_memory_fails_alone(store: Store) -> None:
+    async def too_much(_transaction: object, _items: object) -> list[None]:
+        raise MemoryError
+
+    broken, digest = await asyncio.gather(
+        store._writer.submit(too_much, None), store.put_blob(b"fine"), return_exceptions=True
+    )
+    assert isinstance(broken, StoreError) and "ran out of memory; close other programs" in str(broken)
+    assert await store.get_blob(str(digest)) == b"fine"
 
 
 async def test_a_program_error_in_one_entry_does_not_stop_the_writer(store: Store) -> None:

@@ -118,6 +118,13 @@ def test_a_key_in_an_error_is_masked(raising, monkeypatch: pytest.MonkeyPatch, d
     assert ("hush-hush-hush" in told, "[ACME_API_KEY]" in told) == (False, True)
 
 
+@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("can't start new thread")])
+def test_a_machine_that_is_too_small_is_told_as_that(raising, error: Exception) -> None:  # type: ignore[no-untyped-def]
+    code, _, told = raising(error)
+    assert (code, told.count("\n")) == (1, 1)
+    assert "memory" in told and "lower --max-in-flight" in told and "run the same command again" in told
+
+
 def test_an_interrupt_ends_with_130(raising) -> None:  # type: ignore[no-untyped-def]  # F47
     assert raising(KeyboardInterrupt())[0] == 130
 

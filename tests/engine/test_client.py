@@ -155,3 +155,16 @@ async def test_a_stored_answer_serves_unless_it_is_older_than_wanted(store: Stor
     assert (await client.ask(an_ask(run_id, "c1", after=1))).exchange_id == 2
     assert (await client.ask(an_ask(run_id, "c0", after=1))).exchange_id == 2
     assert (sender.sends, client.counts.served) == (2, 2)
+
+
+async def test_a_claim_that_is_lost_on_the_way_buys_no_further_sends(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:  # F20
+    lost = iter([True, True, False])
+    monkeypatch.setattr(store, "still_claimed", lambda key: asyncio.sleep(0, next(lost, True)))
+    sender = FakeSender(lambda number: Fault(ExchangeOutcome.UNAVAILABLE, "down", wait_s=0.0))
+    sender.gate.set()
+    client, run_id = await client_of(store, sender)
+    asked = await client.ask(an_ask(run_id, "c0"))
+    assert asked.fault is not None and list(lost) == []
+    assert sender.sends == MODEL.max_sends

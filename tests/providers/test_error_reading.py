@@ -217,3 +217,11 @@ def test_an_openrouter_wait_until_a_moment_in_milliseconds_is_read() -> None:
     fault = adapter.read_error(raw, provider("openai"))
     assert isinstance(fault, Fault)
     assert (fault.outcome, fault.wait_s) == (ExchangeOutcome.RATE_LIMITED, 3600.0)
+
+
+def test_a_redirect_says_where_to_and_what_to_do_without_what_may_be_secret() -> None:
+    place = "https://user:pa55@new.example:8443/v2/chat?key=s3cret#part"
+    fault = chat(307, HTML, location=place)
+    assert isinstance(fault, Fault) and fault.outcome is ExchangeOutcome.UNKNOWN
+    assert "'https://new.example:8443/v2/chat'" in fault.message and "base_url" in fault.message
+    assert not any(secret in fault.message for secret in ("pa55", "s3cret"))  # F46

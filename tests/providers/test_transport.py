@@ -7,6 +7,7 @@ import json
 import socket
 from collections.abc import AsyncIterator, Mapping
 
+import httpx
 import pytest
 from scripted_replies import (
     CLOSE,
@@ -29,8 +30,9 @@ from scripted_replies import (
 from scripted_server import OnConnect, ScriptedServer, closed_url
 
 from harness.errors import ConfigError
-from harness.messages import WireRequest
+from harness.messages import RawReply, WireRequest
 from harness.outcomes import ExchangeOutcome
+from harness.providers import transport as transport_module
 from harness.providers.transport import Sent, Transport
 from harness.settings import Model, Provider
 
@@ -255,6 +257,54 @@ async def test_an_endless_answer_is_given_up_at_the_cap() -> None:
     assert sent.fault is not None
     assert sent.fault.outcome is ExchangeOutcome.MALFORMED_REPLY
     assert len(sent.raw.body) <= 1 << 20
+
+
+async def test_of_an_answer_that_is_too_long_only_the_start_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport_module, "KEPT_OF_TOO_LONG", 1000)
+    with ScriptedServer(lambda arrival: huge_reply(3 << 20)) as server:
+        async with Transport(max_reply_bytes=1 << 20) as transport:
+            sent = await send(transport, server.url)
+    assert sent.fault is not None and "longer than 1048576 bytes; its first 1000 are" in sent.fault.message
+    assert sent.raw.body == b"x" * 1000
+
+
+async def test_an_answer_that_does_not_fit_into_memory_may_be_billed_and_its_start_is_kept(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run_short(response: httpx.Response) -> AsyncIterator[bytes]:
+        yield b"it began well"
+        raise MemoryError
+
+    monkeypatch.setattr(httpx.Response, "aiter_bytes", run_short)
+    with ScriptedServer(lambda arrival: chat_reply("all of it")) as server:
+        sent = await send(transport, server.url)
+    assert sent.fault is not None
+    assert (sent.fault.outcome, sent.fault.maybe_billed) == (ExchangeOutcome.UNKNOWN, True)
+    assert "ran out of memory" in sent.fault.message and "--max-in-flight" in sent.fault.message
+    assert sent.raw.body == b"it began well"
+
+
+@pytest.mark.parametrize("pieces", [(), (b"it began well",)])
+async def test_memory_may_end_before_anything_came_or_when_all_has_come(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch, pieces: tuple[bytes, ...]
+) -> None:
+    async def run_short(response: httpx.Response) -> AsyncIterator[bytes]:
+        for piece in pieces:
+            yield piece
+        if not pieces:
+            raise MemoryError
+
+    def too_large(flight: object) -> RawReply:
+        monkeypatch.undo()
+        raise MemoryError
+
+    monkeypatch.setattr(httpx.Response, "aiter_bytes", run_short)
+    if pieces:
+        monkeypatch.setattr(transport_module._Flight, "raw", too_large)
+    with ScriptedServer(lambda arrival: chat_reply("all of it")) as server:
+        sent = await send(transport, server.url)
+    assert sent.fault is not None and "ran out of memory" in sent.fault.message
+    assert (sent.raw.status, sent.raw.body) == (200, b"".join(pieces))
 
 
 async def test_an_image_sized_body_arrives_intact(transport: Transport) -> None:

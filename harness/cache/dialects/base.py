@@ -29,6 +29,8 @@ class Fault(Enum):
     """The connection broke, or none can be made: the server may come back."""
     GONE = "gone"
     """The database or its tables are there no longer."""
+    NO_MEMORY = "no memory"
+    """For this entry; a smaller one may well succeed."""
     REFUSED = "refused"
     """This statement was refused; others may well succeed."""
 
@@ -70,6 +72,10 @@ class StoreDialect(Protocol):
 
     async def run(self, connection: AsyncConnection, work: Work[Result]) -> Result:
         """Carry out work that awaits nothing but this connection, in the connection's thread."""
+        ...
+
+    def hurry(self) -> None:
+        """Wait hardly at all for other processes from now on: this one is about to end."""
         ...
 
     def upsert(self, table: Table, update: Sequence[str] = ()) -> Insert:

@@ -28,6 +28,8 @@ DRIVER: Final = "asyncpg"
 READERS: Final = 4
 LOCK_TIMEOUT_S: Final = 20.0
 CONNECT_TIMEOUT_S: Final = 10.0
+HURRIED_MS: Final = 100
+"""How long a transaction waits for the lock once the program is about to end."""
 COMMAND_TIMEOUT_S: Final = 300.0
 """How long one statement may take: beyond it the server is taken for lost."""
 
@@ -65,6 +67,7 @@ class PostgresDialect:
         self._store_id: str | None = None
         self._writer_name = _WRITER_PREFIX + secrets.token_hex(16)
         self._count = 0
+        self._hurried = False
 
     @property
     def errors(self) -> tuple[type[Exception], ...]:
@@ -111,6 +114,10 @@ class PostgresDialect:
     async def run(self, connection: AsyncConnection, work: Work[Result]) -> Result:
         """Carry out work here: the driver waits in the event loop, and no thread is hopped to."""
         return await work()
+
+    def hurry(self) -> None:
+        """Let the next transactions wait for the write lock for `HURRIED_MS` only."""
+        self._hurried = True
 
     def upsert(self, table: Table, update: Sequence[str] = ()) -> Insert:
         """Return an INSERT with ON CONFLICT on the primary key."""
@@ -184,6 +191,8 @@ class PostgresDialect:
 
     def _lock(self, connection: Connection) -> None:
         """Take the store's lock at the beginning of a transaction, and count it."""
+        if self._hurried:
+            connection.execute(text(f"SET LOCAL lock_timeout = {HURRIED_MS}"))
         if self._store_id is None:  # its tables are about to be made, or looked at for the first time
             connection.execute(text("SELECT pg_advisory_xact_lock(:n)"), {"n": self._lock_number})
             return

@@ -42,6 +42,8 @@ STATES: Final[Mapping[str, Fault]] = {
 _AGAIN: Final = "then run the same command again: what was committed is kept"
 
 ADVICE: Final[Mapping[Fault, str]] = {
+    Fault.NO_MEMORY: "cannot take an entry: this machine ran out of memory; close other programs, or lower "
+    f"--max-in-flight, {_AGAIN}",
     Fault.BUSY: f"is held by another process that does not let go; stop that process, {_AGAIN}",
     Fault.FULL: f"cannot grow: the disk of its server is full; free some space there, {_AGAIN}",
     Fault.READ_ONLY: "cannot be written by this user, or on this server; connect to the primary server as a "
@@ -62,6 +64,8 @@ ADVICE: Final[Mapping[Fault, str]] = {
 def fault_of(error: BaseException) -> Fault:
     """Return what an error means, by Postgres' own code where it has one."""
     original: Any = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(original, MemoryError):
+        return Fault.NO_MEMORY
     state = getattr(original, "sqlstate", None) or ""
     for code in (state, state[:2]):
         if code in STATES:

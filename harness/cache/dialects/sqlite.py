@@ -28,6 +28,9 @@ APPLICATION_ID: Final = 0x48524E53
 BUSY_TIMEOUT_S: Final = 20.0
 """How long one statement waits for another process's write."""
 
+HURRIED_MS: Final = 100
+"""The same once the program is about to end."""
+
 READERS: Final = 4
 PRIVATE_MODE: Final = 0o600
 MOST_COPIES: Final = 1_000
@@ -42,6 +45,7 @@ class SqliteDialect:
     def __init__(self, path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self._path = path
         self._busy_timeout_s = busy_timeout_s
+        self._hurried = False
 
     @property
     def errors(self) -> tuple[type[Exception], ...]:
@@ -80,7 +84,7 @@ class SqliteDialect:
         """
         engine = self._engine("rw", pool_size=1, pool_reset_on_return=None)
         event.listen(engine.sync_engine, "connect", _prepare_writer)
-        event.listen(engine.sync_engine, "begin", _begin_immediate)
+        event.listen(engine.sync_engine, "begin", self._begin_immediate)
         return engine
 
     async def run(self, connection: AsyncConnection, work: Work[Result]) -> Result:
@@ -89,6 +93,15 @@ class SqliteDialect:
         assert isinstance(thread, SqliteThread)
         return await thread.run(work)
 
+    def hurry(self) -> None:
+        """Let the next transactions wait for the write lock for `HURRIED_MS` only."""
+        self._hurried = True
+
+    def _begin_immediate(self, connection: Connection) -> None:
+        if self._hurried:
+            connection.exec_driver_sql(f"PRAGMA busy_timeout={HURRIED_MS}")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
     def upsert(self, table: Table, update: Sequence[str] = ()) -> Insert:
         """Return an INSERT with ON CONFLICT on the primary key."""
         return _sqlite_upsert(table, tuple(update))
@@ -96,6 +109,8 @@ class SqliteDialect:
     def fault(self, error: BaseException) -> Fault:
         """Return what an error means, by SQLite's own code."""
         original = error.orig if isinstance(error, DBAPIError) else error
+        if isinstance(original, MemoryError):
+            return Fault.NO_MEMORY
         name = getattr(original, "sqlite_errorname", None) or ""
         for prefix, fault in _FAULTS.items():
             if name.startswith(prefix):
@@ -236,11 +251,9 @@ async def _run_outside(connection: AsyncConnection, *statements: str) -> None:
         await (await driver.execute(statement)).close()
 
 
-def _begin_immediate(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-
 _ADVICE: Final = {
+    Fault.NO_MEMORY: "cannot take an entry: this machine ran out of memory; close other programs, or lower "
+    "--max-in-flight, then run the same command again: what was committed is kept",
     Fault.BUSY: "is held by another process that does not let go; stop that process, then run the same "
     "command again: what was committed is kept",
     Fault.FULL: "cannot grow: its disk is full; free some space, then run the same command again: "
