@@ -93,8 +93,8 @@ NO_FOREIGN_KEYS = """
         ("INSERT INTO record VALUES (9, 'm', 'c', '1', 1, 'valid', NULL, NULL, '', 'p')", "records of run 9"),
         ("INSERT INTO unit_score VALUES (9, 'm', 'c', '1', 1, 'f1', 1, NULL, 's')", "scores of run 9"),
         ("INSERT INTO unit_score VALUES (1, 'm', 'c', '1', 1, 'f1', 1, NULL, 's')", "without a record"),
-        (f"INSERT INTO media VALUES ('{ONE}', 'image/png', 1, 1, 1, x'00')", "kept bytes of medium"),
-        (f"INSERT INTO media_place VALUES ('/a', '{ONE}', 1, 1, 1)", f"remembered as medium {ONE}"),
+        (f"INSERT INTO media VALUES ('{ONE}', 'image/png', 1, 1, 1, x'00', NULL)", "kept bytes of medium"),
+        (f"INSERT INTO media_place VALUES ('/a', '{ONE}', 1, 1, 1, 0, 0, 0)", f"remembered as medium {ONE}"),
         ("UPDATE run SET manifest = x'00'", "has a damaged manifest"),
     ],
 )

@@ -18,8 +18,10 @@ from harness.cache.rows import Link, UnitId, UnitState
 from harness.cache.store import Store, bring_up_to_date
 from harness.errors import NotAStoreError, StoreError, StoreVersionError
 from harness.media import Media
+from harness.media_reading import Note, Stamp
 from harness.outcomes import ExchangeOutcome, UnitOutcome
 
+STAMP = Stamp(3, 1, 1, 7)
 ON_SQLITE = pytest.mark.parametrize("empty_place", ["sqlite"], indirect=True)
 """For tests that look into the file itself."""
 
@@ -81,7 +83,7 @@ async def test_what_only_they_have_is_taken_over(store: Store, other_path: Path)
         await ask(other, theirs, its, ONE, name="x", at=5)
         await ask(other, theirs, its, TWO, name="y", at=6)
         await other.put_blobs([b"prompt"])
-        await other.remember_media(Media("c" * 64, "image/png", 3, 1, 1, Path("/x/y.png")), 7)
+        await other.remember([Note(Media("c" * 64, "image/png", 3, 1, 1, Path("/x/y.png")), STAMP, 7)])
     before = content(other_path)
     report = await merged(store, other_path)
     assert (report.runs_new, report.sessions_new, report.exchanges_new, report.units_new) == (1, 1, 2, 2)
@@ -368,15 +370,15 @@ async def test_grades_and_kept_bytes_come_along_once(
     with sqlite3.connect(other_path) as database:
         grade = "INSERT INTO grade VALUES (?, 1, 'm', 'both', '1', 1, 'ann', 'good?', x'31', 5)"
         database.executemany(grade, [(1,), (2,)])
-        database.execute("INSERT INTO media VALUES (?, ?, ?, ?, ?, x'00')", media)
+        database.execute("INSERT INTO media VALUES (?, ?, ?, ?, ?, x'00', NULL)", media)
     database.close()
-    await store.remember_media(Media(*media, path=Path("/here.png")), 1)
+    await store.remember([Note(Media(*media, path=Path("/here.png")), STAMP, 1)])
     report = await merged(store, other_path)
     assert (report.grades_new, report.media_new) == (2, 1)
     assert (await merged(store, other_path)).is_nothing
     found = dump(store_path)
     assert len(found["grade"]) == 2
-    assert found["media"][0][-1] == b"\x00"
+    assert found["media"][0][5] == b"\x00"
 
 
 async def test_claims_stay_where_they_are(store: Store, other_path: Path) -> None:

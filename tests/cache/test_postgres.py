@@ -22,6 +22,7 @@ from harness.cache.dialects.postgres_faults import fault_of
 from harness.cache.postgres_address import read_address
 from harness.cache.rows import UnitId, UnitState
 from harness.cache.store import Store
+from harness.cache.tables import SCHEMA_VERSION
 from harness.errors import ConfigError, NotAStoreError, StoreError, StoreVersionError
 from harness.outcomes import UnitOutcome
 
@@ -234,6 +235,9 @@ async def set_version(server: PostgresServer, place: str, version: int) -> None:
     )
 
 
+OLDER = SCHEMA_VERSION - 1
+
+
 async def add_column(transaction: Transaction) -> None:
     await transaction.connection.execute(text("ALTER TABLE blob ADD COLUMN added INTEGER"))
 
@@ -243,13 +247,14 @@ COLUMNS = "SELECT attname::text FROM pg_attribute WHERE attrelid = '{}.blob'::re
 
 async def test_an_older_store_is_migrated_after_a_copy(postgres: PostgresServer, postgres_place: str) -> None:
     await filled(postgres_place)
-    await set_version(postgres, postgres_place, 0)
+    await set_version(postgres, postgres_place, OLDER)
     schema = schema_of(postgres_place)
     warnings: list[str] = []
-    async with await Store.open(postgres_place, migrations={0: add_column}, warn=warnings.append) as store:
+    steps = {OLDER: add_column}
+    async with await Store.open(postgres_place, migrations=steps, warn=warnings.append) as store:
         assert len(await store.served([a_key(0), a_key(1), a_key(2)])) == 3
         assert await store.verify() == []
-    copy = f"{schema}_v0_1"
+    copy = f"{schema}_v{OLDER}_1"
     try:
         [warning] = without_test_server(warnings)
         assert f"schema {copy} of the same database" in warning
@@ -257,13 +262,13 @@ async def test_an_older_store_is_migrated_after_a_copy(postgres: PostgresServer,
         assert await postgres.execute(COLUMNS.format(schema)) == [("sha256",), ("data",), ("added",)]
         assert await postgres.execute(f"SELECT count(*) FROM {copy}.exchange") == [(3,)]
         versions = "SELECT value FROM {}.meta WHERE name = 'schema_version'"
-        assert await postgres.execute(versions.format(copy)) == [("0",)]
-        assert await postgres.execute(versions.format(schema)) == [("1",)]
+        assert await postgres.execute(versions.format(copy)) == [(str(OLDER),)]
+        assert await postgres.execute(versions.format(schema)) == [(str(SCHEMA_VERSION),)]
         # Restored, it is a store as sound as it was.
         await postgres.execute(
             f"ALTER SCHEMA {schema} RENAME TO {schema}_broken", f"ALTER SCHEMA {copy} RENAME TO {schema}"
         )
-        async with await Store.open(postgres_place, migrations={0: nothing}) as store:
+        async with await Store.open(postgres_place, migrations={OLDER: nothing}) as store:
             assert await store.verify() == []
             assert (await store.stats())["exchanges"] == 3
     finally:
@@ -283,12 +288,12 @@ async def test_a_migration_that_fails_leaves_the_older_store(
         await transaction.connection.execute(text("SELECT nonsense"))
 
     await filled(postgres_place)
-    await set_version(postgres, postgres_place, 0)
+    await set_version(postgres, postgres_place, OLDER)
     with pytest.raises(StoreError):
-        await Store.open(postgres_place, migrations={0: fails})
+        await Store.open(postgres_place, migrations={OLDER: fails})
     schema = schema_of(postgres_place)
     assert await postgres.execute(COLUMNS.format(schema)) == [("sha256",), ("data",)]
-    await postgres.execute(f"DROP SCHEMA {schema}_v0_1 CASCADE")
+    await postgres.execute(f"DROP SCHEMA {schema}_v{OLDER}_1 CASCADE")
 
 
 @pytest.mark.parametrize(

@@ -87,10 +87,10 @@ def test_kept_bytes_of_media_go_where_no_case_shows_them(filled: Path) -> None:
     with sqlite3.connect(filled) as database:
         for data in (IMAGE, LOST):
             row = (sha256_hex(data), "image/png", 1, 1, 1, data)
-            database.execute("INSERT INTO media VALUES (?, ?, ?, ?, ?, ?)", row)
+            database.execute("INSERT INTO media VALUES (?, ?, ?, ?, ?, ?, NULL)", row)
     database.close()
     assert vacuum(filled)["media"] == 1
-    kept = {row[0]: row[-1] for row in dump(filled)["media"]}
+    kept = {row[0]: row[5] for row in dump(filled)["media"]}
     assert kept == {sha256_hex(IMAGE): IMAGE, sha256_hex(LOST): None}
 
 
