@@ -12,9 +12,9 @@ from typing import Final, ParamSpec, TypeVar
 P = ParamSpec("P")
 Result = TypeVar("Result")
 
-MEDIA_THREADS: Final = max(2, min(4, os.cpu_count() or 1))
-"""How many work at once. More would gain nothing, since base64 runs in one at a time, and each of them may
-keep the event loop waiting for the interpreter's lock."""
+MEDIA_THREADS: Final = max(1, min(4, (os.cpu_count() or 1) - 1))
+"""How many work at once, one core being the event loop's. More would gain nothing, since base64 runs in one
+at a time, and each of them may keep the event loop waiting for the interpreter's lock."""
 
 _threads = ThreadPoolExecutor(MEDIA_THREADS, thread_name_prefix="media")
 

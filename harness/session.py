@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 INTERRUPTED = "interrupted"
 GRACE_S = 60.0
 """How long requests in flight may take to end after the first Ctrl-C; then they are cut off."""
+GATHER_S = 0.01
+"""How long a commit waits for others to join it while units are asked: answers take far longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,8 @@ async def live_session(
         proven = [name for name, counts in opening.totals().items() if counts.keys() & (USABLE | UNUSABLE)]
         client = Client(store, sender, pools, session=session_id, budget=budget, proven=proven)
         stack.enter_context(standing_objects_left_alone())
+        store.gather(GATHER_S)
+        stack.callback(store.gather, 0.0)
         units = UnitRunner(plan.benchmark, client, plan.manifest.structured, store.forget)
         runner = Runner(store, units, pools, order=options.order, on_unit=on_unit)
         yield Live(runner, pools, budget, client)

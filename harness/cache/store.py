@@ -99,8 +99,13 @@ class Store(
         """Return the store's URL with an absolute path; it may hold a password: show it with `display`."""
         return self._url
 
+    def gather(self, seconds: float) -> None:
+        """Let each commit wait so long for others to join it; 0, as at first: for none."""
+        self._writer.gather_s = seconds
+
     def hurry(self) -> None:
         """Wait hardly at all for other processes from now on: this one is about to end."""
+        self.gather(0.0)
         self._database.hurry()
 
     async def close(self) -> None:

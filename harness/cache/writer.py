@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
-from harness.cache.database import CommitUnknownError, Database, StoreGoneError, Transaction
+from harness.cache.database import CommitUnknownError, Database, Sleep, StoreGoneError, Transaction
 from harness.cache.dialects import Fault
 from harness.errors import HarnessError, StoreError
 
@@ -39,9 +39,13 @@ class Writer:
     """Group commit: while one transaction is flushed to disk, the next one's entries gather.
 
     An entry is written even if whoever submitted it is cancelled meanwhile: it may have been paid for.
+    `gather_s` is how long a group waits for more before it is written: under load, a commit for each entry
+    costs twice the CPU of an exchange.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, sleep: Sleep = asyncio.sleep) -> None:
+        self.gather_s = 0.0
+        self._sleep = sleep
         self._database = database
         self._queue: deque[_Op] = deque()
         self._wake = asyncio.Event()
@@ -107,6 +111,8 @@ class Writer:
                 await self._wake.wait()
                 self._wake.clear()
                 while self._queue:
+                    if self.gather_s and not self._closing and len(self._queue) < MAX_GROUP // 2:
+                        await self._sleep(self.gather_s)
                     await self._write(self._next_group())
         finally:
             self._stopped = True
