@@ -19,7 +19,7 @@ from harness.cache.parts import now_us
 from harness.cache.rows import Run
 from harness.cache.store import Store
 from harness.cli.options import print_json, printable, say
-from harness.config import Config, load_config
+from harness.config import load_config
 from harness.errors import ConfigError, ImportFileError
 from harness.imports.hints import Hints
 from harness.imports.imported_run import PROVIDER, Wanted, imported_manifest, what_is_wanted
@@ -91,7 +91,9 @@ def import_files(options: ImportOptions) -> int:
         prompt_note=options.prompt_note,
     )
     listed = None if options.ids is None else read_id_file(options.ids)
-    job = _Job(options, wanted, _files(options), listed, _secrets(config))
+    job = _Job(
+        options, wanted, _files(options), listed, tuple(config.api_keys(os.environ).values())
+    )
     finder = CaseFinder((), listed)
     for file in job.files:
         finder.check(file.form, file.hints)
@@ -126,12 +128,6 @@ def _files(options: ImportOptions) -> tuple[ImportFile, ...]:
             refuse_pickle(source)
         files.append(ImportFile(source, form, Hints(form.name, options.paths, 0, options.failure_texts)))
     return tuple(files)
-
-
-def _secrets(config: Config) -> tuple[str, ...]:
-    """Return the API keys in the environment: no store may hold one, wherever it comes from."""
-    named = {provider.api_key_env for provider in config.known_providers.values()}
-    return tuple(value for name, value in os.environ.items() if name in named or name.endswith("_API_KEY"))
 
 
 def _check_models(facts: Sequence[Mapping[str, Any]]) -> None:

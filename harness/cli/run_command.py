@@ -41,6 +41,7 @@ from harness.session import (
     Live,
     Stop,
     check_budget,
+    check_headers,
     exit_code,
     live_session,
     needed_keys,
@@ -98,8 +99,9 @@ async def _start(invocation: Invocation, config: Config, url: str, resumed: Run 
         store = await as_it_is.get()
         found = await _look(store, plan, invocation.session)
         if invocation.dry_run:
-            return await _dry_run(invocation, plan, store, found)
+            return await _dry_run(invocation, plan, store, found, config)
         _check_name(invocation.name)
+        check_headers(plan, config.api_keys(os.environ).values())
         keys = needed_keys(plan, found, os.environ)
         SECRET_VARIABLES.update(keys)
         check_budget(plan, found, invocation.session)
@@ -141,9 +143,12 @@ async def _look(store: Store | None, plan: Plan, session: SessionOptions) -> Ope
     return await look_at(store, plan, known, session, mark=False)
 
 
-async def _dry_run(invocation: Invocation, plan: Plan, store: Store | None, opening: Opening) -> int:
+async def _dry_run(
+    invocation: Invocation, plan: Plan, store: Store | None, opening: Opening, config: Config
+) -> int:
     forecasts = await forecast(plan, opening.work, store)
     for check in (
+        lambda: check_headers(plan, config.api_keys(os.environ).values()),
         lambda: needed_keys(plan, opening, os.environ),
         lambda: check_budget(plan, opening, invocation.session),
     ):
