@@ -29,7 +29,7 @@ EXCUSED = {
     "exit_codes.py": "how the command ends",
     "image_conversion.py": "opens images before they are sent",
     "image_structure.py": "opens images before they are sent",
-    "line_spool.py": "holds case files while they are read",
+    "line_spool.py": "holds lines of bytes as they are",
     "imports/__init__.py": "empty",
     "media.py": "opens images before they are sent",
     "media_reading.py": "opens images before they are sent",
