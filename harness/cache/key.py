@@ -106,6 +106,19 @@ def read_document(document: bytes) -> tuple[dict[str, Any], dict[str, str] | Non
     return body, body.pop(HEADERS_FIELD, None)
 
 
+def media_in(value: object) -> list[tuple[str, str, int]]:
+    """Return (sha256, recipe, recipe version) of every medium in the body of a stored request, in order."""
+    if isinstance(value, Mapping):
+        match value.get("$media"):
+            case [str(sha256), str(recipe), int(version)]:
+                return [(sha256, recipe, version)]
+        # A turn's parts keep their order; the order of other fields is no one's wish.
+        return [found for name in sorted(value) for found in media_in(value[name])]
+    if isinstance(value, list):
+        return [found for item in value for found in media_in(item)]
+    return []
+
+
 def endpoint_identity(provider: Provider) -> str:
     """Return what an endpoint is called in keys: its given name, else its address in one spelling.
 

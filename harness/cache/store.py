@@ -24,11 +24,12 @@ from harness.cache.migrations import MIGRATIONS, Migration
 from harness.cache.neighbours import NeighbourStore
 from harness.cache.opening import Opening, open_database
 from harness.cache.owner import Owner
-from harness.cache.parts import Clock, now_us
+from harness.cache.parts import Clock
 from harness.cache.runs import RunStore
 from harness.cache.unit_marks import UnitMarkStore
 from harness.cache.units import UnitStore
 from harness.cache.verification import VerifyStore
+from harness.moments import now_us
 
 __all__ = ["LEASE_S", "RENEW_EVERY_S", "ClaimHolder", "Store"]
 

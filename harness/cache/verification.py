@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import Column, Select, Table, and_, exists, func, select
 
+from harness.cache.blobs import unpacked_blob
 from harness.cache.exchange_rows import unpacked_json
 from harness.cache.key import key_of_twin, read_document, twin_of
 from harness.cache.parts import StorePart
@@ -70,7 +71,7 @@ class VerifyStore(StorePart):
 
     async def _all_contents(self) -> AsyncIterator[Sequence[str]]:
         async for row in self._rows_to_check(BLOB, BLOB.c.sha256):
-            if not _is_blob(row):
+            if unpacked_blob(row.sha256, row.data) is None:
                 yield [f"blob {row.sha256} does not match its digest"]
         async for row in self._rows_to_check(MEDIA, MEDIA.c.sha256):
             if row.data is not None and sha256_hex(row.data) != row.sha256:
@@ -193,13 +194,6 @@ _PACKED: Final[dict[str, Callable[[bytes], object]]] = {
     "media_sent": unpacked_json,
     "body": unpack,
 }
-
-
-def _is_blob(row: AnyRow) -> bool:
-    try:
-        return sha256_hex(unpack(row.data)) == str(row.sha256)
-    except zlib.error:
-        return False
 
 
 def _blob_refs(value: object) -> Iterator[str]:

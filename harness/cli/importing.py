@@ -15,7 +15,6 @@ import click
 
 from harness import __version__, exit_codes
 from harness.cache.location import display, find_store
-from harness.cache.parts import now_us
 from harness.cache.rows import Run
 from harness.cache.store import Store
 from harness.cli.options import print_json, printable, say
@@ -28,6 +27,7 @@ from harness.imports.matching import CaseFinder, IdFile, read_id_file
 from harness.imports.reader import AnswerReader, ImportFile, Named
 from harness.imports.registry import AUTO, detect, get_format, refuse_pickle
 from harness.imports.source import SourceFile
+from harness.moments import now_us
 from harness.outcomes import INCOMPLETE, UnitOutcome
 
 

@@ -9,12 +9,11 @@ from typing import Literal, TypeAlias
 
 from harness.attempts import Asked, Feedback, attempt_policy, run_attempts
 from harness.benchmarks.base import Benchmark, Prompt
-from harness.cache.key import read_document
+from harness.cache.key import media_in, read_document
 from harness.cache.rows import LinkedUnit, UnitId
 from harness.cache.store import Store
 from harness.config import Config
 from harness.errors import HarnessError, StoreError
-from harness.explaining.components import media_in
 from harness.identity import Built, build
 from harness.manifest import BlobRef, ConditionWanted
 from harness.messages import Fault, ImagePart, Message, Part, Purpose, Request, Schema, Structured

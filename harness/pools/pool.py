@@ -10,12 +10,13 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
 from harness.errors import PoolClosedError
 from harness.messages import Fault, Reply
+from harness.moments import shown_moment
 from harness.outcomes import ExchangeOutcome as Outcome
 from harness.pools.concurrency import CEILING, AdaptiveLimit
 from harness.pools.gate import Clock, Gate, Sleep, Slot
@@ -351,8 +352,8 @@ class Pool:
         if until is None:
             return PoolClosedError(text)
         left_s = max(until - self._clock(), 0.0)
-        moment = datetime.fromtimestamp(self._wall() + min(left_s, _SHOWN_S), UTC)
-        text += f"; closed until {moment:%Y-%m-%d %H:%M:%S} UTC (in {timedelta(seconds=round(left_s))})"
+        moment = shown_moment(int((self._wall() + min(left_s, _SHOWN_S)) * 1_000_000))
+        text += f"; closed until {moment} (in {timedelta(seconds=round(left_s))})"
         return PoolClosedError(f"{text}, run the same command again then", until_s=left_s)
 
 
