@@ -28,7 +28,7 @@ from harness.cache.tables import (
     UNIT_SCORE,
     AnyRow,
 )
-from harness.canonical import digest, sha256_hex, unpack
+from harness.canonical import canonical_json, digest, sha256_hex, unpack
 from harness.errors import StoreError
 from harness.outcomes import USABLE, ExchangeOutcome, UnitOutcome
 
@@ -237,7 +237,7 @@ def _has_its_key(row: AnyRow) -> bool:
         adapter=row.adapter,
         model=row.model,
         headers=kept,
-        body=body,
+        body=canonical_json(body),
         attempt=row.attempt,
         repeat=row.repeat,
     )

@@ -17,6 +17,7 @@ from harness import __version__, exit_codes
 from harness.cache.location import display, find_store
 from harness.cache.rows import Run
 from harness.cache.store import Store
+from harness.case_spool import case_ids
 from harness.cli.options import print_json, printable, say
 from harness.config import load_config
 from harness.errors import ConfigError, ImportFileError
@@ -66,7 +67,7 @@ class _Job:
     secrets: tuple[str, ...]
 
     def reader(self) -> AnswerReader:
-        ids = [case.id for case in self.wanted.cases.cases]
+        ids = case_ids(self.wanted.cases.cases)
         return AnswerReader(
             self.files,
             ids,
@@ -150,8 +151,7 @@ def _checked(job: _Job) -> AnswerReader:
         some = ", ".join(repr(case.id) for case in job.wanted.cases.cases[:3])
         raise ImportFileError(
             f"{names}: no row belongs to a case: their ids{example} are not the ids of the cases ({some} "
-            "...); give "
-            "--data DIR with the cases that were asked, --map id=PATH or --ids FILE"
+            "...); give --data DIR with the cases that were asked, --map id=PATH or --ids FILE"
         )
     return reader
 
@@ -253,8 +253,8 @@ def _stored_facts(stored: Stored) -> dict[str, Any]:
 
 async def _outcomes(store: Store, run: Run, n_units: int) -> Counter[UnitOutcome]:
     counts: Counter[UnitOutcome] = Counter()
-    async for states in store.unit_state_pages(run.id):
-        counts.update(state.outcome or UnitOutcome.NOT_ATTEMPTED for state in states)
+    for one in await store.count_units(run.id):
+        counts[one.outcome or UnitOutcome.NOT_ATTEMPTED] += one.units
     counts[UnitOutcome.NOT_ATTEMPTED] += n_units - counts.total()
     return +counts
 
@@ -275,8 +275,7 @@ def _tell_notes(job: _Job, reader: AnswerReader, facts: Sequence[Mapping[str, An
     if tally.numbered and job.listed is None:
         say(
             f"note: ids of {tally.numbered} rows are numbers, matched to the cases with the same digits as "
-            "id; make "
-            "sure that they are ids, and no positions"
+            "id; make sure that they are ids, and no positions"
         )
     for why, named in sorted(tally.suspicious.items()):
         say(f"note: {named.count} answers were kept and may be failures ({why}): {_some(named)}")

@@ -115,9 +115,8 @@ async def _stored_options(url: str, reference: str) -> tuple[Run, RunOptions]:
         sessions = await store.sessions(found.id)
     if read_manifest(found.manifest).imported:
         raise ConfigError(
-            f"run {found.name!r} holds imported answers, and nobody can be asked for the rest; "
-            "add files to it with "
-            "`harness import`, or ask the model in a run of its own with `harness run`"
+            f"run {found.name!r} holds imported answers, and nobody can be asked for the rest; add files to "
+            "it with `harness import`, or ask the model in a run of its own with `harness run`"
         )
     if not sessions:
         raise ConfigError(f"run {found.name!r} has no session to take its options from; use `harness run`")

@@ -33,10 +33,8 @@ def detect(source: SourceFile) -> Format:
             return one
     raise source.error(
         "it is of no known format: looked for lm-eval and lmms-eval samples (.jsonl with doc_id and "
-        "resps), logs of "
-        "Inspect (.eval, or .json with eval and samples), tables of VLMEvalKit (.xlsx, .tsv, "
-        ".csv, or .json with "
-        "index and prediction) and .jsonl with id and answer; --format NAME says what it is"
+        "resps), logs of Inspect (.eval, or .json with eval and samples), tables of VLMEvalKit (.xlsx, .tsv, "
+        ".csv, or .json with index and prediction) and .jsonl with id and answer; --format NAME says what it is"
     )
 
 
