@@ -78,12 +78,13 @@ class MediaReader:
         *,
         stop: threading.Event | None = None,
         clock: Callable[[], int] | None = None,
+        counts: ReadingCounts | None = None,
     ) -> None:
         self._recall = recall
         self._stop = stop or threading.Event()
         self._clock = clock or now_us
         self._pool: ThreadPoolExecutor | None = None
-        self.counts = ReadingCounts()
+        self.counts = counts or ReadingCounts()
 
     def __enter__(self) -> Self:
         return self

@@ -17,12 +17,12 @@ from harness.collecting import standing_objects_left_alone
 from harness.errors import ConfigError, MissingKeyError, UnknownNameError
 from harness.nearest import nearest
 from harness.open_files import file_limit, most_in_flight
-from harness.opening import Opening
 from harness.outcomes import SHOWN_AS_FAILED, UNUSABLE, USABLE, UnitOutcome
 from harness.planning import Plan
 from harness.plans import ModelPlan
 from harness.pools.pool import Pool, PoolLimits, pool_name
 from harness.providers.encoding import MIN_SECRET_LENGTH, mask_headers
+from harness.run_opening import Opening
 from harness.run_options import RunOptions, SessionOptions
 from harness.runner import OnUnit, Runner, Work
 from harness.settings import Model

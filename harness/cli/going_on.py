@@ -10,8 +10,8 @@ from pathlib import Path
 from harness import exit_codes
 from harness.cache.location import as_given_again
 from harness.cli.options import say
-from harness.opening import Opening
 from harness.outcomes import INCOMPLETE, UnitOutcome
+from harness.run_opening import Opening
 from harness.run_options import RunOptions, SessionOptions
 from harness.unit_states import Totals
 

@@ -19,7 +19,7 @@ from harness.manifest import BlobRef, ConditionWanted
 from harness.messages import Fault, ImagePart, Message, Part, Purpose, Request, Schema, Structured
 from harness.offline.stored_run import StoredRun
 from harness.outcomes import UnitOutcome
-from harness.planning import make_plan
+from harness.planning_thread import plan_in_thread
 from harness.plans import ConditionPlan, ModelPlan, Unit, unit_request, with_recipes
 from harness.providers.reading import read_exchange
 from harness.reformatter import feedback_messages, reformat_request
@@ -91,7 +91,8 @@ async def planned_unit(
             raise StoreError("the run has no session to take its options from")
         options = read_run_options(sessions[-1].info.get("options"))
         chosen = replace(options, models=(unit.model,), cases=(unit.case_id,), limit=None)
-        plan = make_plan(chosen if data is None else replace(chosen, data=data), config)
+        wanted = chosen if data is None else replace(chosen, data=data)
+        plan = await plan_in_thread(wanted, config, store.remembered)
         model, condition = plan.models[unit.model], plan.conditions[unit.condition]
         made = Unit(stored.run.id, unit, plan.cases.cases[0], condition, model, after)
         return PlannedUnit(made, plan.benchmark, plan.manifest.structured, "now")

@@ -11,8 +11,8 @@ import pytest
 from request_examples import DIFFERENT, EVERY_KIND, OTHER, REQUEST, SAME, Kind, model, provider
 
 from harness.cache.key import read_document, stored_document, twin_of
-from harness.canonical import canonical_json
 from harness.cache.neighbours import StoredRequest
+from harness.canonical import canonical_json
 from harness.explaining.components import Identity, differences, stored_identity, wanted_identity
 from harness.identity import build
 from harness.media import RECIPE_VERSIONS

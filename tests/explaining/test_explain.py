@@ -25,6 +25,9 @@ from sweep_kit import (
     write_config,
 )
 
+from harness import media_reading
+from harness.media import Media, probe
+from harness.moments import now_us
 from harness.outcomes import UnitOutcome
 
 
@@ -210,6 +213,24 @@ def test_a_changed_header_is_named_and_its_value_is_not_shown(one: Path) -> None
     assert missed(one) == [("header", "x-team")]
     done = explain(one, "--full")
     assert "x-team" in done.out and "hush" not in done.out + done.err
+
+
+def test_images_that_are_known_unchanged_are_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def noted(path: Path, *, name: str | None = None) -> Media:
+        read.append(path.name)
+        return probe(path, name=name)
+
+    monkeypatch.setattr(media_reading, "probe", noted)
+    # As if the images had been made well before they were read.
+    monkeypatch.setattr(media_reading, "now_us", lambda: now_us() + 10_000_000)
+    swept(tmp_path, cases=3)
+    assert len(read) == 3
+    assert explain(tmp_path).code == 0
+    assert len(read) == 3
 
 
 def test_an_edited_case_and_an_edited_image_are_named(one: Path) -> None:  # F3 F4 F50

@@ -199,7 +199,7 @@ def test_kept_images_are_read_and_kept_once_and_only_those_of_the_share(
         kept.append(media.path.name)
         return load(media, recipe)
 
-    monkeypatch.setattr("harness.cli.run_command.load", noted)
+    monkeypatch.setattr("harness.cli.session_work.load", noted)
     own = [f"{number:03}.png" for number in range(5) if Shard(1, 2).holds(f"c{number:03}")]
     for _ in range(2):
         assert harness(*run_args(tmp_path, "--keep-media", "--shard", "1/2")).code == 0
