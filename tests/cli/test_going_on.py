@@ -11,4 +11,6 @@ def test_a_store_is_given_again_as_it_was_given_but_for_a_password() -> None:  #
     assert where_again(None, None) == []
     assert where_again(Path("a.toml"), "b.sqlite3") == ["--config", "a.toml", "--store", "b.sqlite3"]
     url = "postgresql://me:hush-hush@db.example/bench?schema=two&password=hush-hush"
-    assert where_again(None, url) == ["--store", "postgresql://me:***@db.example/bench?schema=two"]
+    assert where_again(None, url) == [
+        "--store", "postgresql://me:***@db.example/bench?schema=two&password=***"
+    ]
