@@ -20,7 +20,8 @@ from harness.open_files import file_limit, most_in_flight
 from harness.outcomes import SHOWN_AS_FAILED, UNUSABLE, USABLE, UnitOutcome
 from harness.planning import Plan
 from harness.plans import ModelPlan
-from harness.pools.pool import Pool, PoolLimits, pool_name
+from harness.pools.limits import PoolLimits, pool_name
+from harness.pools.pool import Pool
 from harness.providers.encoding import MIN_SECRET_LENGTH, mask_headers
 from harness.run_opening import Opening
 from harness.run_options import RunOptions, SessionOptions
