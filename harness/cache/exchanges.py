@@ -79,11 +79,6 @@ class ExchangeStore(ClaimStore):
                 found[exchange.id] = exchange
         return found
 
-    async def exchanges_of_key(self, key: str) -> tuple[Exchange, ...]:
-        """Return every exchange of a key, failed sends and earlier rounds included, oldest first."""
-        statement = select(*COLUMNS).where(EXCHANGE.c.key == key).order_by(EXCHANGE.c.id)
-        return tuple(await self._read(statement))
-
     async def twins(self, twins: Iterable[str]) -> dict[str, set[tuple[str, int]]]:
         """Return, by twin, the endpoints and wire revisions at which such requests were answered."""
         found: dict[str, set[tuple[str, int]]] = {}
