@@ -79,7 +79,7 @@ class SpooledCases(Sequence[Case]):
 
 
 class SpoolWriter:
-    """Takes cases one by one, and gives them as a sequence at the end. Raises CaseFileError."""
+    """Takes cases one by one, and gives them as a sequence at the end. Raises SpoolError."""
 
     def __init__(self) -> None:
         self._spool = LineSpool()

@@ -80,6 +80,18 @@ class Config:
         hint = nearest(name, known) or "; 'harness models' lists them, 'provider/model-id' names any other"
         raise UnknownNameError(f"unknown model {name!r}{hint}")
 
+    def api_keys(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """Return variable -> API key, for all in an environment that may be one.
+
+        Those that a known provider names, used now or not, and every other that ends in `_API_KEY`.
+        """
+        named = {provider.api_key_env for provider in self.known_providers.values()}
+        return {
+            name: value
+            for name, value in environment.items()
+            if name in named or name.endswith("_API_KEY")
+        }
+
     def user_params(self, model_name: str) -> Mapping[str, JSON]:
         """Return the parameters that the user wrote for a model in `harness.toml`.
 

@@ -4,8 +4,9 @@ HarnessError
 ├── ConfigError            a setting, option or name the user wrote is wrong            (exit 2)
 │   ├── UnknownNameError   a benchmark, condition, model, run ... that does not exist   (exit 2)
 │   └── MissingKeyError    an API key that is needed is not in the environment          (exit 2)
-├── ImportFileError        a file of answers cannot be imported; names the row      (exit 2)
+├── ImportFileError        a file of answers cannot be imported; names the row          (exit 2)
 ├── CaseFileError          a case file cannot be used; names the line                   (exit 2)
+├── SpoolError             a temporary file cannot be kept, for want of room say        (exit 1)
 ├── StoreError             the store cannot be used                                     (exit 1)
 │   ├── NotAStoreError     the file is no store                                         (exit 2)
 │   ├── StoreVersionError  written by a newer version                                   (exit 2)
@@ -58,6 +59,10 @@ class ImportFileError(HarnessError):
     """A file of answers cannot be imported; the message names the file, the row and the mend."""
 
     exit_code = USAGE
+
+
+class SpoolError(HarnessError):
+    """A temporary file does not take what a command works on; the message names its folder."""
 
 
 class StoreError(HarnessError):

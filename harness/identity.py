@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.cache.key import (
-    answer_headers,
-    endpoint_identity,
-    key_of_twin,
-    request_twin,
-    wire_document,
-)
+from harness.cache.key import answer_headers, endpoint_identity, key_of_twin, twin_of, wire_document
 from harness.messages import Request, WireRequest
 from harness.providers.base import get_adapter
 from harness.settings import Model
@@ -38,16 +32,15 @@ def build(request: Request, model: Model) -> Built:
     adapter = get_adapter(model.provider.adapter)
     wire = adapter.build(request, model)
     document = wire_document(wire)
-    twin = request_twin(
+    headers = answer_headers(wire, model.provider.headers)
+    twin = twin_of(
         adapter=adapter.kind,
         model=model.model,
-        wire=wire,
+        headers=headers,
+        body=document,
         attempt=request.attempt,
         repeat=request.repeat,
-        provider_headers=model.provider.headers,
-        document=document,
     )
     endpoint = endpoint_identity(model.provider)
     key = key_of_twin(twin, endpoint=endpoint, wire_revision=adapter.wire_revision)
-    headers = answer_headers(wire, model.provider.headers)
     return Built(wire, key, twin, endpoint, adapter.wire_revision, document, headers)

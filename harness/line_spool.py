@@ -9,7 +9,7 @@ import weakref
 from array import array
 from typing import Final
 
-from harness.errors import CaseFileError
+from harness.errors import SpoolError
 
 _WRITE_BYTES: Final = 1 << 20
 
@@ -18,7 +18,7 @@ class LineSpool:
     """Takes lines of bytes, then gives them by their position; reading is safe from any thread.
 
     The file (mode 0600) is unlinked at once, so it is gone with the process or with this object. It may hold
-    the text of cases. Raises CaseFileError where the disk does not take it.
+    the text of cases. Raises SpoolError where the disk does not take it.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class LineSpool:
             weakref.finalize(self, os.close, self._fd)
             pathlib.Path(name).unlink()
         except OSError as error:
-            raise _told(error) from error
+            raise spool_error("the cases", error) from error
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -50,7 +50,7 @@ class LineSpool:
                 while done < len(left):
                     done += os.write(self._fd, left[done:])
         except OSError as error:
-            raise _told(error) from error
+            raise spool_error("the cases", error) from error
         self._written += len(self._waiting)
         self._waiting.clear()
 
@@ -60,12 +60,13 @@ class LineSpool:
         length = self._ends[position] - start
         data = os.pread(self._fd, length, start)
         if len(data) != length:
-            raise CaseFileError("the temporary file of the cases was cut; free disk space, then run again")
+            raise SpoolError("the temporary file of the cases was cut; free disk space, then run again")
         return data
 
 
-def _told(error: OSError) -> CaseFileError:
-    return CaseFileError(
-        f"cannot keep the cases in a temporary file in {tempfile.gettempdir()!r}: "
+def spool_error(what: str, error: OSError) -> SpoolError:
+    """Return the error of a temporary file that does not take what is to be kept in it."""
+    return SpoolError(
+        f"cannot keep {what} in a temporary file in {tempfile.gettempdir()!r}: "
         f"{error.strerror}; free some space there, or name another folder in TMPDIR"
     )

@@ -10,7 +10,6 @@ well before it was read: within one tick of a file system's clock, a file can ch
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import Final, Self, TypeAlias
 
 from harness.errors import HarnessError, MediaError
 from harness.media import Media, probe
+from harness.moments import now_us
 
 THREADS: Final = 4
 RACY_NS: Final = 2_000_000_000
@@ -77,13 +77,14 @@ class MediaReader:
         recall: Recall | None = None,
         *,
         stop: threading.Event | None = None,
-        now_us: Callable[[], int] | None = None,
+        clock: Callable[[], int] | None = None,
+        counts: ReadingCounts | None = None,
     ) -> None:
         self._recall = recall
         self._stop = stop or threading.Event()
-        self._now_us = now_us or clock_us
+        self._clock = clock or now_us
         self._pool: ThreadPoolExecutor | None = None
-        self.counts = ReadingCounts()
+        self.counts = counts or ReadingCounts()
 
     def __enter__(self) -> Self:
         return self
@@ -122,7 +123,7 @@ class MediaReader:
 
     def _look(self, path: Path, name: str, stamp: Stamp | None) -> Media | Note | MediaError:
         self._check_stop()
-        read_at_us = self._now_us()
+        read_at_us = self._clock()
         try:
             media = probe(path, name=name)
         except MediaError as error:
@@ -135,11 +136,6 @@ class MediaReader:
     def _check_stop(self) -> None:
         if self._stop.is_set():
             raise ReadingStoppedError("reading the media was stopped; run again to go on")
-
-
-def clock_us() -> int:
-    """Return the time as integer microseconds since 1970 UTC."""
-    return time.time_ns() // 1_000
 
 
 def stamp_of(path: Path) -> Stamp | None:

@@ -13,41 +13,16 @@ from harness.cache.key import endpoint_identity
 from harness.canonical import JSON, canonical_json, sha256_hex
 from harness.case_spool import broken_cases, case_ids, chosen_cases, snapshot_digest
 from harness.config import Config
-from harness.errors import ConfigError, UnknownNameError, UnsupportedInputError
+from harness.errors import ConfigError, UnknownNameError
 from harness.manifest import BlobRef, ConditionWanted, Manifest, ModelWanted, ReformatWanted
 from harness.media_reading import MediaReader
-from harness.messages import Message, Request, Schema, TextPart
+from harness.messages import Schema
+from harness.model_choice import COMMON_PARAMS, chosen_models
 from harness.nearest import nearest
 from harness.plans import ConditionPlan, ModelPlan
-from harness.providers.base import get_adapter
 from harness.reformatter import FEEDBACK_PROMPT, QUOTING_PROMPT
 from harness.run_options import RunOptions
 from harness.settings import Model
-
-SIMULATED_REFORMATTER = "sim/reformatter"
-NO_REFORMATTER = "none"
-COMMON_PARAMS = frozenset(
-    {
-        "temperature",
-        "top_p",
-        "top_k",
-        "min_p",
-        "max_tokens",
-        "max_completion_tokens",
-        "seed",
-        "stop",
-        "presence_penalty",
-        "frequency_penalty",
-        "repetition_penalty",
-        "reasoning_effort",
-        "thinking_budget",
-        "thinking_level",
-        "logprobs",
-        "top_logprobs",
-        "verbosity",
-    }
-)
-"""Parameters with names that are often meant; a name that nearly is one of them is pointed out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +57,7 @@ def make_plan(options: RunOptions, config: Config, media: MediaReader | None = N
     """
     benchmark = get_benchmark(options.benchmark)
     blobs = _Blobs()
-    models = _models(options, config, benchmark)
+    models = chosen_models(options, config, benchmark)
     conditions = _conditions(options, benchmark)
     cases = _cases(options, config, benchmark, media)
     reformat = any(model.reformatter for model in models.values())
@@ -180,69 +155,6 @@ def _chosen(cases: Sequence[Case], options: RunOptions) -> Sequence[Case]:
     if not indexes:
         raise ConfigError("there are no cases to ask; the case file is empty")
     return chosen_cases(cases, indexes)
-
-
-def _models(options: RunOptions, config: Config, benchmark: Benchmark) -> dict[str, ModelPlan]:
-    plans = {}
-    for name in sorted(set(options.models)):
-        model = config.model(name)
-        if model.retired:
-            raise ConfigError(f"model {name!r} is retired: {model.retired}")
-        _check_structured(model, options)
-        params, dropped = _params(model, options, config, benchmark)
-        _check_params(model, params)
-        reformatter = _reformatter(model, options, config, benchmark)
-        plans[name] = ModelPlan(model, params, dropped, reformatter)
-    return plans
-
-
-def _check_structured(model: Model, options: RunOptions) -> None:
-    if options.structured != "off" and options.structured not in model.structured:
-        known = ", ".join(("off", *model.structured))
-        raise ConfigError(
-            f"model {model.name!r} is not known to take --structured {options.structured}; known: {known}; "
-            f"choose one of them, or add it to `structured` of [models.{model.name!r}] in harness.toml"
-        )
-
-
-def _check_params(model: Model, params: Mapping[str, JSON]) -> None:
-    """Raise ConfigError for a parameter that the wire format keeps for itself, before anything is asked."""
-    question = (Message("user", (TextPart("?"),)),)
-    try:
-        get_adapter(model.provider.adapter).build(Request(question, params=params), model)
-    except UnsupportedInputError as error:
-        raise ConfigError(str(error)) from error
-
-
-def _params(
-    model: Model, options: RunOptions, config: Config, benchmark: Benchmark
-) -> tuple[dict[str, JSON], tuple[str, ...]]:
-    """Return the parameters to send and the names of those left out, by the order of precedence."""
-    written: dict[str, JSON] = {**config.user_params(model.name), **options.params}
-    params: dict[str, JSON] = {**model.params, **benchmark.default_params, **written}
-    dropped = sorted(name for name in params if name in model.unsupported_params)
-    refused = [name for name in dropped if name in written]
-    if refused and not options.drop_unsupported:
-        raise ConfigError(
-            f"model {model.name!r} does not take {', '.join(map(repr, refused))}; leave it out, or give "
-            "--drop-unsupported to leave it out for this model and record that"
-        )
-    return {name: value for name, value in sorted(params.items()) if name not in dropped}, tuple(dropped)
-
-
-def _reformatter(model: Model, options: RunOptions, config: Config, benchmark: Benchmark) -> Model | None:
-    name = options.reformatter or config.benchmark(benchmark.name).reformatter
-    if name is None:
-        name = SIMULATED_REFORMATTER if model.simulated else benchmark.reformatter
-    if name is None or name == NO_REFORMATTER:
-        return None
-    reformatter = config.model(name)
-    if reformatter.retired:
-        raise ConfigError(
-            f"the reformatter {name!r} is retired: {reformatter.retired}; give --reformatter MODEL, or "
-            "--reformatter none to count answers that cannot be read as unusable"
-        )
-    return reformatter
 
 
 def _wanted(prompt: Prompt, schema: Schema | None, blobs: _Blobs) -> ConditionWanted:

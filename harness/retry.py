@@ -77,8 +77,7 @@ def unit_outcome_of(fault: Fault) -> UnitOutcome:
     """Return what a unit comes to whose ask ended with this fault.
 
     A rate limit ends an ask by closing the pool, or where it is the ask's own while others are answered:
-    `not_attempted`. Raises ValueError for an
-    outcome that is no fault.
+    `not_attempted`. Raises ValueError for an outcome that is no fault.
     """
     if fault.outcome not in _UNIT_OUTCOMES:
         raise ValueError(f"{fault.outcome.value!r} is no fault")

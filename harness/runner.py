@@ -128,9 +128,7 @@ class Runner:
 
 def _state(unit: Unit, result: UnitResult) -> UnitState:
     error = None if result.error is None else f"{result.error.kind}: {result.error.message}"
-    return UnitState(
-        unit.id, result.outcome, again_after=unit.after, error=error
-    )
+    return UnitState(unit.id, result.outcome, again_after=unit.after, error=error)
 
 
 def _links(result: UnitResult) -> list[Link]:

@@ -29,7 +29,6 @@ _MILLION = 1_000_000
 MASK_OFF_LOOP_BYTES = 64 * 1024
 """Answers larger than this are searched for keys in a thread."""
 
-
 _NO_MEMORY = (
     "this machine ran out of memory over an answer, which is lost; lower --max-in-flight, or close other "
     "programs"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -17,11 +17,13 @@ from harness.collecting import standing_objects_left_alone
 from harness.errors import ConfigError, MissingKeyError, UnknownNameError
 from harness.nearest import nearest
 from harness.open_files import file_limit, most_in_flight
-from harness.opening import Opening
 from harness.outcomes import SHOWN_AS_FAILED, UNUSABLE, USABLE, UnitOutcome
 from harness.planning import Plan
 from harness.plans import ModelPlan
-from harness.pools.pool import Pool, PoolLimits, pool_name
+from harness.pools.limits import PoolLimits, pool_name
+from harness.pools.pool import Pool
+from harness.providers.encoding import MIN_SECRET_LENGTH, mask_headers
+from harness.run_opening import Opening
 from harness.run_options import RunOptions, SessionOptions
 from harness.runner import OnUnit, Runner, Work
 from harness.settings import Model
@@ -82,6 +84,21 @@ def _need(
     keys[variable] = value
 
 
+def check_headers(plan: Plan, keys: Iterable[str]) -> None:
+    """Raise ConfigError where a header that the user configured holds one of these API keys.
+
+    Headers tell what was asked, so they are kept with the run, of all its models: a key must not be.
+    """
+    secrets = [key for key in map(str.strip, keys) if len(key) >= MIN_SECRET_LENGTH]
+    for provider in {model.provider.name: model.provider for model in plan.all_models().values()}.values():
+        for name, value in provider.headers.items():
+            if any(key in value for key in secrets) or mask_headers({name: value}, secrets)[1]:
+                raise ConfigError(
+                    f"header {name!r} of provider {provider.name!r} holds an API key, and headers are kept "
+                    "in the store: take it out of `headers` and name its environment variable in api_key_env"
+                )
+
+
 def check_budget(plan: Plan, opening: Opening, options: SessionOptions) -> None:
     """Raise ConfigError where `--max-cost` limits a model whose requests have no price to reserve."""
     known = plan.all_models()
@@ -103,7 +120,10 @@ def _budget(options: SessionOptions) -> Budget:
 def session_info(
     plan: Plan, options: RunOptions, session: SessionOptions, again: AgainList
 ) -> Mapping[str, JSON]:
-    """Return what is kept of a session: version, models with prices, options; no key, no address with one."""
+    """Return what is kept of a session: version, models with prices, options.
+
+    No key: addresses with one are refused by the settings, headers with one by `check_headers`.
+    """
     return {
         "version": __version__,
         "models": {name: model.model_dump(mode="json") for name, model in plan.all_models().items()},

@@ -8,7 +8,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 
-from harness.pools.pool import PoolStatus
+from harness.pools.limits import PoolStatus
 
 LOOK_AHEAD = 2
 """Units at work for each slot: while some are read and stored, others are ready to be sent."""

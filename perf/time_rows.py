@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 from harness.messages import Reply
 from harness.outcomes import ExchangeOutcome
-from harness.pools.pool import Pool, PoolLimits
+from harness.pools.limits import PoolLimits
+from harness.pools.pool import Pool
 from perf.processes import Loopback
 from perf.rows import Row, Sizes
 from tests.fake_clock import FakeClock

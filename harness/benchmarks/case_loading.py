@@ -61,7 +61,7 @@ class CheckedLines:
         self._lines.flush()
 
     def cases(self, folder: Path, media: MediaReader) -> SpooledCases:
-        """Return the cases, their media looked at. Raises CaseFileError."""
+        """Return the cases, their media looked at. Raises SpoolError."""
         media.counts.expected = self._n_media
         spool = SpoolWriter()
         with media:

@@ -51,12 +51,12 @@ class BackupStore(StorePart):
             await asyncio.to_thread(_publish, copy, target)
             return Backup(target, (await asyncio.to_thread(target.stat)).st_size, runs, exchanges)
 
-
     async def _copy(self, connection: AsyncConnection, copy: Path, target: Path) -> None:
         try:
             await self._database.dialect.backup(connection, copy)
         except SQLAlchemyError as error:
-            if self._database.fault(error) not in {Fault.FULL, Fault.UNREACHABLE}:
+            # The copy is an SQLite file, whatever the store is.
+            if SqliteDialect(copy).fault(error) not in {Fault.FULL, Fault.UNREACHABLE}:
                 raise
             raise StoreError(
                 f"the backup {str(target)!r} cannot be written ({getattr(error, 'orig', error)}); nothing is "

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
 
 from sqlalchemy import select
 
@@ -15,8 +14,6 @@ from harness.cache.parts import StorePart, chunks, off_the_loop
 from harness.cache.tables import BLOB
 from harness.canonical import PACK_LEVEL, pack, sha256_hex, unpack
 from harness.errors import StoreError
-
-THREAD_FROM_BYTES: Final = 262_144
 
 
 class BlobStore(StorePart):
@@ -67,12 +64,18 @@ class BlobStore(StorePart):
         return {digest: found[digest] for digest in wanted}
 
 
-def _checked(digest: str, packed: bytes) -> bytes:
+def unpacked_blob(digest: str, packed: bytes) -> bytes | None:
+    """Return the bytes of a digest as they are kept in a row; None where they are damaged."""
     try:
         data = unpack(packed)
     except zlib.error:
-        data = None
-    if data is None or sha256_hex(data) != digest:
+        return None
+    return data if sha256_hex(data) == digest else None
+
+
+def _checked(digest: str, packed: bytes) -> bytes:
+    data = unpacked_blob(digest, packed)
+    if data is None:
         raise StoreError(f"blob {digest} is damaged; go back to a backup of the store")
     return data
 
@@ -99,8 +102,7 @@ async def _put_all(transaction: Transaction, given: Sequence[Sequence[tuple[str,
     def make() -> list[dict[str, object]]:
         return [{"sha256": digest, "data": pack(data)} for digest, data in blobs.items()]
 
-    large = sum(map(len, blobs.values())) >= THREAD_FROM_BYTES
-    rows = await off_the_loop(make) if large else make()
+    rows = await off_the_loop(make, sum(map(len, blobs.values())))
     if rows:
         await transaction.connection.execute(transaction.dialect.upsert(BLOB), rows)
     return [None] * len(given)

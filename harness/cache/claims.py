@@ -15,9 +15,10 @@ from sqlalchemy import bindparam, delete, select, update
 
 from harness.cache.database import Database, Sleep, Transaction
 from harness.cache.owner import Owner, this_process
-from harness.cache.parts import Clock, StorePart, chunks, now_us
+from harness.cache.parts import Clock, StorePart, chunks
 from harness.cache.tables import CLAIM, SERVED, AnyRow
 from harness.errors import StoreError
+from harness.moments import now_us
 
 logger = logging.getLogger(__name__)
 

@@ -39,7 +39,7 @@ class StoreGoneError(StoreError):
 
 
 class CommitUnknownError(StoreError):
-    """A commit got no answer and the server did not come back: it may have been made, or not."""
+    """Nobody waited for a commit's answer, or none came: it may have been made, or not."""
 
 
 class _HeldByAnotherError(Exception):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any
 
 from sqlalchemy import Select, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -18,11 +18,6 @@ from harness.cache.rows import Exchange, NewExchange, UnitId
 from harness.cache.tables import EXCHANGE, SERVED, UNIT, UNIT_EXCHANGE, AnyRow
 from harness.cache.unit_rows import position, unit_key
 from harness.errors import StoreError
-
-THREAD_FROM_BYTES: Final = 262_144
-"""Compressing more than this would hold up the event loop: it is done in a thread."""
-
-Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +78,6 @@ class ExchangeStore(ClaimStore):
             for exchange in await self._read(select(*COLUMNS).where(EXCHANGE.c.id.in_(part))):
                 found[exchange.id] = exchange
         return found
-
-    async def exchanges_of_key(self, key: str) -> tuple[Exchange, ...]:
-        """Return every exchange of a key, failed sends and earlier rounds included, oldest first."""
-        statement = select(*COLUMNS).where(EXCHANGE.c.key == key).order_by(EXCHANGE.c.id)
-        return tuple(await self._read(statement))
 
     async def twins(self, twins: Iterable[str]) -> dict[str, set[tuple[str, int]]]:
         """Return, by twin, the endpoints and wire revisions at which such requests were answered."""
@@ -169,7 +159,7 @@ async def _make_rows(entries: Sequence[_Append], ids: Sequence[int]) -> list[dic
             for entry, id in zip(entries, ids, strict=True)
         ]
 
-    return await _off_the_loop(make, sum(weight(entry.exchange) for entry in entries))
+    return await off_the_loop(make, sum(weight(entry.exchange) for entry in entries))
 
 
 async def _read_all(rows: Sequence[AnyRow]) -> list[Exchange]:
@@ -177,7 +167,7 @@ async def _read_all(rows: Sequence[AnyRow]) -> list[Exchange]:
         return [_read(row) for row in rows]
 
     # Packed bytes are several times smaller than what they hold.
-    return await _off_the_loop(read, 4 * sum(len(row.body) + len(row.request) for row in rows))
+    return await off_the_loop(read, 4 * sum(len(row.body) + len(row.request) for row in rows))
 
 
 def _read(row: AnyRow) -> Exchange:
@@ -188,7 +178,3 @@ def _read(row: AnyRow) -> Exchange:
             f"exchange {row.id} is damaged ({error}); look at the store with `harness store verify`, "
             "or go back to a backup"
         ) from error
-
-
-async def _off_the_loop(work: Callable[[], Read], size: int) -> Read:
-    return await off_the_loop(work) if size >= THREAD_FROM_BYTES else work()

@@ -24,8 +24,7 @@ _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 def key_of_twin(twin: str, *, endpoint: str, wire_revision: int) -> str:
     """Return the key of the request of a twin at one endpoint: 64 hexadecimal digits.
 
-    Everything that changes the answer enters it: the twin (see `request_twin`), the endpoint and the wire
-    revision.
+    Everything that changes the answer enters it: its twin (see `twin_of`), endpoint and wire revision.
     """
     document = {
         "key_version": KEY_VERSION,
@@ -36,40 +35,14 @@ def key_of_twin(twin: str, *, endpoint: str, wire_revision: int) -> str:
     return sha256_hex(canonical_json(document))
 
 
-def request_twin(
-    *,
-    adapter: str,
-    model: str,
-    wire: WireRequest,
-    attempt: int,
-    repeat: int,
-    provider_headers: Mapping[str, str] | None = None,
-    recipe_versions: Mapping[str, int] = RECIPE_VERSIONS,
-    document: bytes | None = None,
+def twin_of(
+    *, adapter: str, model: str, headers: Mapping[str, str], body: bytes, attempt: int, repeat: int
 ) -> str:
     """Return what a request has in common with the same one at another endpoint or wire revision.
 
-    `wire.path` and `wire.transport*` do not enter: the path says no more than adapter, endpoint and model,
-    and may say whether the answer is streamed. `provider_headers` are those of the configuration, where
-    `wire.headers` does not hold them already; `document` is what `wire_document` gives, where that is known
-    already. Raises ValueError for a medium with an unknown recipe.
+    `headers` are those of `answer_headers`, `body` that of `wire_document`. Path and transport fields do not
+    enter: the path says no more than adapter, endpoint and model, and may say whether the answer is streamed.
     """
-    if document is None:
-        document = wire_document(wire, recipe_versions=recipe_versions)
-    headers = answer_headers(wire, provider_headers or {})
-    return _twin(adapter, model, headers, document, attempt, repeat)
-
-
-def twin_of(
-    *, adapter: str, model: str, headers: Mapping[str, str], body: object, attempt: int, repeat: int
-) -> str:
-    """Return the twin of a request whose body holds its media by digest, as a stored one does."""
-    return _twin(adapter, model, headers, canonical_json(body), attempt, repeat)
-
-
-def _twin(
-    adapter: str, model: str, headers: Mapping[str, str], body: bytes, attempt: int, repeat: int
-) -> str:
     # Canonical JSON of adapter, attempt, body, headers, model and repeat, the body put in as it stands.
     before = canonical_json({"adapter": adapter, "attempt": attempt})
     after = canonical_json({"headers": headers, "model": model, "repeat": repeat})
@@ -82,7 +55,10 @@ def answer_headers(wire: WireRequest, provider_headers: Mapping[str, str]) -> di
 
 
 def wire_document(wire: WireRequest, *, recipe_versions: Mapping[str, int] = RECIPE_VERSIONS) -> bytes:
-    """Return the body of a request as canonical JSON, media by digest."""
+    """Return the body of a request as canonical JSON, media by digest.
+
+    Raises ValueError for a medium with an unknown recipe.
+    """
     return canonical_json(_by_reference(wire.body, recipe_versions))
 
 
@@ -104,6 +80,19 @@ def read_document(document: bytes) -> tuple[dict[str, Any], dict[str, str] | Non
     if not isinstance(body, dict):
         raise ValueError("a stored request is no JSON object")
     return body, body.pop(HEADERS_FIELD, None)
+
+
+def media_in(value: object) -> list[tuple[str, str, int]]:
+    """Return (sha256, recipe, recipe version) of every medium in the body of a stored request, in order."""
+    if isinstance(value, Mapping):
+        match value.get("$media"):
+            case [str(sha256), str(recipe), int(version)]:
+                return [(sha256, recipe, version)]
+        # A turn's parts keep their order; the order of other fields is no one's wish.
+        return [found for name in sorted(value) for found in media_in(value[name])]
+    if isinstance(value, list):
+        return [found for item in value for found in media_in(item)]
+    return []
 
 
 def endpoint_identity(provider: Provider) -> str:

@@ -6,7 +6,6 @@ finished by merging again.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -14,19 +13,11 @@ from typing import Any, Final, TypeAlias
 from sqlalchemy import Table, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from harness.cache.blobs import unpacked_blob
 from harness.cache.dialects import StoreDialect
 from harness.cache.exchange_rows import packed_json, unpacked_json
 from harness.cache.merge_report import MergeReport
-from harness.cache.tables import (
-    BLOB,
-    GRADE,
-    MEDIA,
-    MEDIA_PLACE,
-    RUN,
-    SESSION,
-    AnyRow,
-)
-from harness.canonical import sha256_hex, unpack
+from harness.cache.tables import BLOB, GRADE, MEDIA, MEDIA_PLACE, RUN, SESSION, AnyRow
 from harness.errors import StoreError
 
 Values: TypeAlias = dict[str, Any]
@@ -60,20 +51,13 @@ async def add_blobs(target: Target, rows: Sequence[AnyRow], report: MergeReport)
     known = await known_keys(target, BLOB, [row.sha256 for row in rows])
     new = [row for row in rows if row.sha256 not in known]
     for row in new:
-        if not _is_whole(row):
+        if unpacked_blob(row.sha256, row.data) is None:
             raise StoreError(
                 f"blob {row.sha256} of the other store is damaged; look at it with `harness store verify`, "
                 "or merge a backup of it"
             )
     await target.add(BLOB, [dict(row._mapping) for row in new])
     report.blobs_new += len(new)
-
-
-def _is_whole(row: AnyRow) -> bool:
-    try:
-        return sha256_hex(unpack(row.data)) == str(row.sha256)
-    except zlib.error:
-        return False
 
 
 async def add_media(target: Target, rows: Sequence[AnyRow], report: MergeReport) -> None:

@@ -16,7 +16,7 @@ from harness.errors import StoreError
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class OpenOptions:
     """How a store is to be opened. `warn` is told what the user should know."""
 
     create: bool
@@ -26,7 +26,7 @@ class Opening:
     migrations: Mapping[int, Migration]
 
 
-async def open_database(url: str, opening: Opening) -> Database:
+async def open_database(url: str, options: OpenOptions) -> Database:
     """Open the store at a URL that `store_url` made, by the best way that works, its version checked.
 
     Raises StoreError, NotAStoreError (what is there stays untouched), StoreVersionError (likewise),
@@ -35,13 +35,13 @@ async def open_database(url: str, opening: Opening) -> Database:
     if is_postgres(url):
         from harness.cache.opening_postgres import open_postgres
 
-        database, kept = await open_postgres(url, opening)
+        database, kept = await open_postgres(url, options)
     else:
-        database, kept = await _open_file(url, opening)
+        database, kept = await _open_file(url, options)
     if kept is not None:
-        opening.warn(f"the store was brought up to date; the older one is kept as {kept!r}")
+        options.warn(f"the store was brought up to date; the older one is kept as {kept!r}")
     if database.access != "rw":
-        opening.warn(f"the store {display(url)!r} cannot be written: it is open for reading only")
+        options.warn(f"the store {display(url)!r} cannot be written: it is open for reading only")
     return database
 
 
@@ -54,16 +54,16 @@ async def is_there(url: str) -> bool:
     return await is_postgres_store(url)
 
 
-async def _open_file(url: str, opening: Opening) -> tuple[Database, str | None]:
+async def _open_file(url: str, options: OpenOptions) -> tuple[Database, str | None]:
     path = sqlite_path(url)
-    if not path.exists() and not opening.create:
+    if not path.exists() and not options.create:
         raise StoreError(f"there is no store at {display(url)!r}; give another place with --store")
-    if opening.create:
+    if options.create:
         create_file(path)
     check_file(path)
-    kind = network_file_system(path, mounts=opening.mounts)
+    kind = network_file_system(path, mounts=options.mounts)
     if kind is not None:
-        opening.warn(
+        options.warn(
             f"the store {display(url)!r} is on a network file system ({kind}): use it from one machine "
             "at a time, or keep it on a local disk"
         )
@@ -71,18 +71,18 @@ async def _open_file(url: str, opening: Opening) -> tuple[Database, str | None]:
     *others, last = ways_to_open(path)
     for access in others:
         try:
-            return await prepared(Database(dialect, display(url), access, sleep=opening.sleep), opening)
+            return await prepared(Database(dialect, display(url), access, sleep=options.sleep), options)
         except StoreError as error:
             fault = None if error.__cause__ is None else dialect.fault(error.__cause__)
             if fault not in {Fault.READ_ONLY, Fault.UNREACHABLE}:
                 raise
-    return await prepared(Database(dialect, display(url), last, sleep=opening.sleep), opening)
+    return await prepared(Database(dialect, display(url), last, sleep=options.sleep), options)
 
 
-async def prepared(database: Database, opening: Opening) -> tuple[Database, str | None]:
+async def prepared(database: Database, options: OpenOptions) -> tuple[Database, str | None]:
     """Make sure of the version; return where an older store is kept. Closes the database if it fails."""
     try:
-        return database, await prepare(database, migrations=opening.migrations)
+        return database, await prepare(database, migrations=options.migrations)
     except BaseException as error:
         await database.close()
         if isinstance(error, database.dialect.errors):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass
 from typing import Final
 
 from sqlalchemy import text
 
-from harness.cache.database import Database
+from harness.cache.database import Database, Sleep
+from harness.cache.dialects import Access
 from harness.cache.dialects.postgres import PostgresDialect
 from harness.cache.location import display
-from harness.cache.opening import Opening, prepared
+from harness.cache.opening import OpenOptions, prepared
 from harness.cache.postgres_address import read_address
 from harness.errors import NotAStoreError, StoreError
 
@@ -36,37 +38,35 @@ class _Place:
 
 async def is_postgres_store(url: str) -> bool:
     """Tell whether there is a store in the schema that a URL names. Raises StoreError."""
-    database = _database(url, "rw", None)
+    database = _database(url, "rw")
     try:
         return (await _look(database)).has_store
     finally:
         await database.close()
 
 
-async def open_postgres(url: str, opening: Opening) -> tuple[Database, str | None]:
+async def open_postgres(url: str, options: OpenOptions) -> tuple[Database, str | None]:
     """Open the store in the schema that a URL names, for reading only where it cannot be written.
 
     Returns it, and where an older one is kept. Raises StoreError and its kinds.
     """
-    database = _database(url, "rw", opening)
+    database = _database(url, "rw", options.sleep)
     try:
         place = await _look(database)
-        _check(place, database.place, opening)
+        _check(place, database.place, options)
     except BaseException:
         await database.close()
         raise
-    if opening.create:  # else it is looked at, not worked on
-        _warn(place, database.place, opening)
+    if options.create:  # else it is looked at, not worked on
+        _warn(place, database.place, options)
     if place.has_store and not place.may_write:
         await database.close()
-        database = _database(url, "ro", opening)
-    return await prepared(database, opening)
+        database = _database(url, "ro", options.sleep)
+    return await prepared(database, options)
 
 
-def _database(url: str, access: str, opening: Opening | None) -> Database:
-    dialect = PostgresDialect(read_address(url))
-    options = {} if opening is None else {"sleep": opening.sleep}
-    return Database(dialect, display(url), "rw" if access == "rw" else "ro", **options)
+def _database(url: str, access: Access, sleep: Sleep = asyncio.sleep) -> Database:
+    return Database(PostgresDialect(read_address(url)), display(url), access, sleep=sleep)
 
 
 async def _look(database: Database) -> _Place:
@@ -89,7 +89,7 @@ async def _look(database: Database) -> _Place:
     )
 
 
-def _check(place: _Place, name: str, opening: Opening) -> None:
+def _check(place: _Place, name: str, options: OpenOptions) -> None:
     if place.server_version < OLDEST_VERSION:
         raise StoreError(
             f"the store {name!r} is on Postgres {place.server_version}; {OLDEST_VERSION} is the oldest that "
@@ -102,7 +102,7 @@ def _check(place: _Place, name: str, opening: Opening) -> None:
             f"the schema of {name!r} holds tables that are no store of this program; give another one with "
             "?schema=NAME in the store's URL"
         )
-    if not opening.create:
+    if not options.create:
         raise StoreError(f"there is no store at {name!r}; give another place with --store")
     if not place.may_create:
         raise StoreError(
@@ -111,14 +111,14 @@ def _check(place: _Place, name: str, opening: Opening) -> None:
         )
 
 
-def _warn(place: _Place, name: str, opening: Opening) -> None:
+def _warn(place: _Place, name: str, options: OpenOptions) -> None:
     if not place.flushes:
-        opening.warn(
+        options.warn(
             f"the server of {name!r} runs with fsync=off: what it says is committed can be lost when its "
             "machine stops"
         )
     if abs(place.clock_lead_s) > MOST_CLOCK_DIFFERENCE_S:
-        opening.warn(
+        options.warn(
             f"this machine's clock and that of the server of {name!r} differ by "
             f"{abs(place.clock_lead_s):.0f} s: set them right, or machines that share this store may ask "
             "the same request twice"

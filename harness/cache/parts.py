@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeAlias, TypeVar
 
 from harness.cache.database import Database
 from harness.cache.writer import Writer
+from harness.moments import now_us
 
 Clock: TypeAlias = Callable[[], int]
 """Integer microseconds since 1970 UTC."""
@@ -16,13 +16,11 @@ Clock: TypeAlias = Callable[[], int]
 CHUNK: Final = 500
 """Most values in one IN list: far below what any database takes."""
 
+THREAD_FROM_BYTES: Final = 262_144
+"""Compressing more than this would hold up the event loop: it is done in a thread."""
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-
-def now_us() -> int:
-    """Return the time as integer microseconds since 1970 UTC."""
-    return time.time_ns() // 1000
 
 
 class StorePart:
@@ -45,11 +43,13 @@ def chunks(items: Sequence[Item], size: int = CHUNK) -> Iterator[Sequence[Item]]
         yield items[start : start + size]
 
 
-async def off_the_loop(work: Callable[[], Result]) -> Result:
-    """Return what long work comes to: in a thread if an event loop would be held up, else here and now.
+async def off_the_loop(work: Callable[[], Result], size: int) -> Result:
+    """Return what work on `size` bytes comes to: in a thread if it would hold up an event loop, else at once.
 
     Writes are carried out in their connection's own thread where it has one: no loop runs there.
     """
+    if size < THREAD_FROM_BYTES:
+        return work()
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -20,7 +20,8 @@ _OPTIONS: Final = (
 )
 """`schema` is ours; the others are libpq's that the driver knows. It takes all else for server settings."""
 
-_SHOWN: Final = ("host", "port", "schema")
+_SHOWN: Final = ("host", "port", "dbname", "database", "schema")
+_PASSWORDS: Final = ("password", "sslpassword")
 _SCHEMA = re.compile(r"[a-z_][a-z0-9_]{0,47}\Z")
 """Leaves room, within Postgres' 63 characters, for what a copy of it is called."""
 
@@ -56,13 +57,20 @@ def read_address(url: str) -> PostgresAddress:
 
 
 def shown_address(url: str, *, user: bool = False) -> str:
-    """Return a Postgres store's URL without password, for people; with `user`, as it may be given again."""
+    """Return a Postgres store's URL without password, for people; with `user`, as it may be given again.
+
+    Given again, it keeps every option, with *** for a password: what it leaves out may be another database.
+    """
     parts = _split(url)
     credentials, _, host = parts.netloc.rpartition("@")
     name, colon, _ = credentials.partition(":")
     who = f"{name}{':***' if colon else ''}@" if user and credentials else ""
-    options = [(key, value) for key, value in parse_qsl(parts.query) if key in _SHOWN]
-    query = f"?{urlencode(options, safe='/')}" if options else ""
+    options = [
+        (key, "***" if key in _PASSWORDS else value)
+        for key, value in parse_qsl(parts.query)
+        if user or key in _SHOWN
+    ]
+    query = f"?{urlencode(options, safe='/*')}" if options else ""
     return f"postgresql://{who}{host}{parts.path}{query}"
 
 

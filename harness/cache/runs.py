@@ -41,11 +41,11 @@ class _NewSession:
 
 
 @dataclass(frozen=True, slots=True)
-class _SessionChange:
+class _SessionEnd:
     id: int
     info: Mapping[str, JSON]
-    exit_code: int | None = None
-    ended_at_us: int | None = None
+    exit_code: int
+    ended_at_us: int
 
 
 class RunStore(StorePart):
@@ -101,14 +101,9 @@ class RunStore(StorePart):
         """
         return await self._writer.submit(_start_sessions, _NewSession(run_id, info, self._clock()))
 
-    async def update_session(self, id: int, info: Mapping[str, JSON]) -> None:
-        """Add to what is known of a session; names that exist are replaced."""
-        await self._writer.submit(_change_sessions, _SessionChange(id, info))
-
     async def end_session(self, id: int, exit_code: int, info: Mapping[str, JSON] | None = None) -> None:
-        """Note how a session ended, and add to what is known of it."""
-        change = _SessionChange(id, info or {}, exit_code, self._clock())
-        await self._writer.submit(_change_sessions, change)
+        """Note how a session ended, and add to what is known of it; names that exist are replaced."""
+        await self._writer.submit(_end_sessions, _SessionEnd(id, info or {}, exit_code, self._clock()))
 
     async def sessions(self, run_id: int) -> tuple[Session, ...]:
         """Return a run's sessions, oldest first."""
@@ -194,14 +189,16 @@ async def _start_sessions(transaction: Transaction, wanted: Sequence[_NewSession
     return list(range(first, first + len(wanted)))
 
 
-async def _change_sessions(transaction: Transaction, changes: Sequence[_SessionChange]) -> list[None]:
-    for change in changes:
-        statement = select(SESSION.c.info).where(SESSION.c.id == change.id)
+async def _end_sessions(transaction: Transaction, ends: Sequence[_SessionEnd]) -> list[None]:
+    for end in ends:
+        statement = select(SESSION.c.info).where(SESSION.c.id == end.id)
         info = (await transaction.connection.execute(statement)).scalar()
         if info is None:
-            raise StoreError(f"there is no session {change.id} in this store")
-        values: dict[str, object] = {"info": packed_json({**unpacked_json(info), **change.info})}
-        if change.ended_at_us is not None:
-            values |= {"exit_code": change.exit_code, "ended_at_us": change.ended_at_us}
-        await transaction.connection.execute(update(SESSION).where(SESSION.c.id == change.id).values(values))
-    return [None] * len(changes)
+            raise StoreError(f"there is no session {end.id} in this store")
+        values: dict[str, object] = {
+            "info": packed_json({**unpacked_json(info), **end.info}),
+            "exit_code": end.exit_code,
+            "ended_at_us": end.ended_at_us,
+        }
+        await transaction.connection.execute(update(SESSION).where(SESSION.c.id == end.id).values(values))
+    return [None] * len(ends)

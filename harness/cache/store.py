@@ -22,13 +22,14 @@ from harness.cache.media_index import MediaStore
 from harness.cache.merge import MergeStore
 from harness.cache.migrations import MIGRATIONS, Migration
 from harness.cache.neighbours import NeighbourStore
-from harness.cache.opening import Opening, open_database
+from harness.cache.opening import OpenOptions, open_database
 from harness.cache.owner import Owner
-from harness.cache.parts import Clock, now_us
+from harness.cache.parts import Clock
 from harness.cache.runs import RunStore
 from harness.cache.unit_marks import UnitMarkStore
 from harness.cache.units import UnitStore
 from harness.cache.verification import VerifyStore
+from harness.moments import now_us
 
 __all__ = ["LEASE_S", "RENEW_EVERY_S", "ClaimHolder", "Store"]
 
@@ -88,8 +89,8 @@ class Store(
         Raises StoreError, NotAStoreError (what is there stays untouched), StoreVersionError (likewise).
         """
         url = store_url(url, base=Path.cwd())
-        opening = Opening(create=create, warn=warn, sleep=sleep, mounts=mounts, migrations=migrations)
-        database = await open_database(url, opening)
+        options = OpenOptions(create=create, warn=warn, sleep=sleep, mounts=mounts, migrations=migrations)
+        database = await open_database(url, options)
         store = cls(url, database, clock=clock, sleep=sleep, owner=owner)
         store._start()
         return store

@@ -18,10 +18,11 @@ from harness.cache.claims import free_claims
 from harness.cache.database import Database
 from harness.cache.dialects import Fault, SqliteDialect
 from harness.cache.exchange_rows import unpacked_json
-from harness.cache.parts import Clock, chunks, now_us
+from harness.cache.parts import Clock, chunks
 from harness.cache.tables import BLOB, CLAIM, MEDIA, RECORD, RUN, SESSION, UNIT_SCORE
 from harness.canonical import JSON, unpack
 from harness.errors import StoreError
+from harness.moments import now_us
 
 WAIT_S: Final = 2.0
 """How long another process may take to let go of the file."""

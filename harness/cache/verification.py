@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import Column, Select, Table, and_, exists, func, select
 
+from harness.cache.blobs import unpacked_blob
 from harness.cache.exchange_rows import unpacked_json
 from harness.cache.key import key_of_twin, read_document, twin_of
 from harness.cache.parts import StorePart
@@ -27,7 +28,7 @@ from harness.cache.tables import (
     UNIT_SCORE,
     AnyRow,
 )
-from harness.canonical import digest, sha256_hex, unpack
+from harness.canonical import canonical_json, digest, sha256_hex, unpack
 from harness.errors import StoreError
 from harness.outcomes import USABLE, ExchangeOutcome, UnitOutcome
 
@@ -70,7 +71,7 @@ class VerifyStore(StorePart):
 
     async def _all_contents(self) -> AsyncIterator[Sequence[str]]:
         async for row in self._rows_to_check(BLOB, BLOB.c.sha256):
-            if not _is_blob(row):
+            if unpacked_blob(row.sha256, row.data) is None:
                 yield [f"blob {row.sha256} does not match its digest"]
         async for row in self._rows_to_check(MEDIA, MEDIA.c.sha256):
             if row.data is not None and sha256_hex(row.data) != row.sha256:
@@ -195,13 +196,6 @@ _PACKED: Final[dict[str, Callable[[bytes], object]]] = {
 }
 
 
-def _is_blob(row: AnyRow) -> bool:
-    try:
-        return sha256_hex(unpack(row.data)) == str(row.sha256)
-    except zlib.error:
-        return False
-
-
 def _blob_refs(value: object) -> Iterator[str]:
     """Give the digests of all blobs that a manifest names: they stand beside an id."""
     if isinstance(value, dict):
@@ -243,7 +237,7 @@ def _has_its_key(row: AnyRow) -> bool:
         adapter=row.adapter,
         model=row.model,
         headers=kept,
-        body=body,
+        body=canonical_json(body),
         attempt=row.attempt,
         repeat=row.repeat,
     )

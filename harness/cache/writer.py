@@ -70,7 +70,8 @@ class Writer:
         Entries of one `apply` that wait at the same time are given to it together, in order; it must be
         the same function each time. `on_orphan` gets the result when the caller was cancelled but the
         entry was committed. `alone`: in a transaction of its own, and `apply` is called once at most.
-        Raises StoreError when it was not committed, and what `apply` raises.
+        Raises StoreError when it was not committed, CommitUnknownError when nobody can say, and what `apply`
+        raises.
         """
         done = self.enqueue(apply, item, on_orphan=on_orphan, alone=alone)
         try:
@@ -146,8 +147,16 @@ class Writer:
                 for op in group:
                     await self._write([op])
         finally:
-            # Cancelled in mid-transaction: nobody may wait for ever.
-            _fail(group, StoreError(f"the store {self._database.place!r} was closed before it had committed"))
+            # Cancelled in mid-transaction: nobody may wait for ever, and what was begun may have been made.
+            place = self._database.place
+            _fail(
+                group,
+                CommitUnknownError(
+                    f"the store {place!r} was closed in the middle of a commit, so the last answers may be "
+                    "in it or not; run the same command again: it looks first, and asks only for what is "
+                    "missing"
+                ),
+            )
 
     async def _commit(self, group: Sequence[_Op]) -> Exception | None:
         kinds: dict[Apply[Any, Any], list[_Op]] = {}

@@ -10,8 +10,8 @@ from pathlib import Path
 from harness import exit_codes
 from harness.cache.location import as_given_again
 from harness.cli.options import say
-from harness.opening import Opening
 from harness.outcomes import INCOMPLETE, UnitOutcome
+from harness.run_opening import Opening
 from harness.run_options import RunOptions, SessionOptions
 from harness.unit_states import Totals
 
@@ -70,11 +70,13 @@ def say_how_to_go_on(code: int, opening: Opening, by_model: Totals, invocation: 
 
 
 def _resume(opening: Opening, invocation: Invocation) -> str:
-    words = ["harness", "resume", opening.run.name]
-    if invocation.config_path is not None:
-        words += ["--config", str(invocation.config_path)]
-    if invocation.store is not None:
-        words += ["--store", as_given_again(invocation.store)]
+    words = ["harness", "resume", opening.run.name, *where_again(invocation.config_path, invocation.store)]
     if invocation.session.shard is not None:
         words += ["--shard", str(invocation.session.shard)]
     return shlex.join(words)
+
+
+def where_again(config_path: Path | None, store: str | None) -> list[str]:
+    """Return the options with which another command finds the same store; no password is repeated."""
+    config = [] if config_path is None else ["--config", str(config_path)]
+    return config if store is None else [*config, "--store", as_given_again(store)]

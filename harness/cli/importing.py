@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import click
-
 from harness import __version__, exit_codes
 from harness.cache.location import display, find_store
-from harness.cache.parts import now_us
 from harness.cache.rows import Run
 from harness.cache.store import Store
-from harness.cli.options import print_json, printable, say
-from harness.config import Config, load_config
+from harness.case_spool import case_ids
+from harness.cli.going_on import where_again
+from harness.cli.import_report import named_facts, print_counts, tell_notes
+from harness.cli.options import print_json, say
+from harness.config import load_config
 from harness.errors import ConfigError, ImportFileError
 from harness.imports.hints import Hints
 from harness.imports.imported_run import PROVIDER, Wanted, imported_manifest, what_is_wanted
@@ -28,6 +28,7 @@ from harness.imports.matching import CaseFinder, IdFile, read_id_file
 from harness.imports.reader import AnswerReader, ImportFile, Named
 from harness.imports.registry import AUTO, detect, get_format, refuse_pickle
 from harness.imports.source import SourceFile
+from harness.moments import now_us
 from harness.outcomes import INCOMPLETE, UnitOutcome
 
 
@@ -66,7 +67,7 @@ class _Job:
     secrets: tuple[str, ...]
 
     def reader(self) -> AnswerReader:
-        ids = [case.id for case in self.wanted.cases.cases]
+        ids = case_ids(self.wanted.cases.cases)
         return AnswerReader(
             self.files,
             ids,
@@ -91,7 +92,8 @@ def import_files(options: ImportOptions) -> int:
         prompt_note=options.prompt_note,
     )
     listed = None if options.ids is None else read_id_file(options.ids)
-    job = _Job(options, wanted, _files(options), listed, _secrets(config))
+    secrets = tuple(config.api_keys(os.environ).values())
+    job = _Job(options, wanted, _files(options), listed, secrets)
     finder = CaseFinder((), listed)
     for file in job.files:
         finder.check(file.form, file.hints)
@@ -104,14 +106,14 @@ def import_files(options: ImportOptions) -> int:
     if not options.dry_run:
         say(f"store: {display(url)}")
         found |= asyncio.run(_store(job, url, repeats, facts, digests, found))
-    _tell_notes(job, checked, facts)
+    tell_notes(wanted, job.files, checked.tally, facts, numbers_are_ids=listed is None)
     if options.as_json:
         print_json(found)
     else:
-        _print(found)
+        print_counts(found)
     if "run" in found:
-        elsewhere = [] if options.store is None else ["--store", options.store]
-        say(f"to score it: {shlex.join(['harness', 'score', found['run'], *elsewhere])}")
+        where = where_again(options.config_path, options.store)
+        say(f"to score it: {shlex.join(['harness', 'score', found['run'], *where])}")
     return exit_codes.INCOMPLETE if found["incomplete"] else exit_codes.OK
 
 
@@ -126,12 +128,6 @@ def _files(options: ImportOptions) -> tuple[ImportFile, ...]:
             refuse_pickle(source)
         files.append(ImportFile(source, form, Hints(form.name, options.paths, 0, options.failure_texts)))
     return tuple(files)
-
-
-def _secrets(config: Config) -> tuple[str, ...]:
-    """Return the API keys in the environment: no store may hold one, wherever it comes from."""
-    named = {provider.api_key_env for provider in config.known_providers.values()}
-    return tuple(value for name, value in os.environ.items() if name in named or name.endswith("_API_KEY"))
 
 
 def _check_models(facts: Sequence[Mapping[str, Any]]) -> None:
@@ -154,8 +150,7 @@ def _checked(job: _Job) -> AnswerReader:
         some = ", ".join(repr(case.id) for case in job.wanted.cases.cases[:3])
         raise ImportFileError(
             f"{names}: no row belongs to a case: their ids{example} are not the ids of the cases ({some} "
-            "...); give "
-            "--data DIR with the cases that were asked, --map id=PATH or --ids FILE"
+            "...); give --data DIR with the cases that were asked, --map id=PATH or --ids FILE"
         )
     return reader
 
@@ -176,7 +171,7 @@ def _counts(job: _Job, reader: AnswerReader, repeats: int) -> dict[str, Any]:
     for case, repeat in reader.seen.missing(repeats):
         if only is None or repeat == only:
             missing.add(cases[case].id)
-    failures = {why: _named(one) for why, one in sorted(tally.failures.items())}
+    failures = {why: named_facts(one) for why, one in sorted(tally.failures.items())}
     return {
         "benchmark": job.wanted.benchmark.name,
         "model": job.wanted.model.name,
@@ -187,17 +182,13 @@ def _counts(job: _Job, reader: AnswerReader, repeats: int) -> dict[str, Any]:
         "rows": tally.rows,
         "answers": tally.answers,
         "failures": failures,
-        "suspicious": {why: _named(one) for why, one in sorted(tally.suspicious.items())},
-        "unmatched": _named(tally.unmatched),
-        "repeated": _named(tally.repeated),
-        "missing": _named(missing),
-        "bad_rows": _named(tally.bad),
+        "suspicious": {why: named_facts(one) for why, one in sorted(tally.suspicious.items())},
+        "unmatched": named_facts(tally.unmatched),
+        "repeated": named_facts(tally.repeated),
+        "missing": named_facts(missing),
+        "bad_rows": named_facts(tally.bad),
         "incomplete": missing.count + sum(one["count"] for one in failures.values()),
     }
-
-
-def _named(named: Named) -> dict[str, Any]:
-    return {"count": named.count, "first": list(named.first)}
 
 
 async def _store(
@@ -252,77 +243,12 @@ def _check_unchanged(job: _Job, digests: Sequence[str]) -> None:
 
 
 def _stored_facts(stored: Stored) -> dict[str, Any]:
-    return {"added": stored.added, "known": stored.known, "changed": _named(stored.changed)}
+    return {"added": stored.added, "known": stored.known, "changed": named_facts(stored.changed)}
 
 
 async def _outcomes(store: Store, run: Run, n_units: int) -> Counter[UnitOutcome]:
     counts: Counter[UnitOutcome] = Counter()
-    async for states in store.unit_state_pages(run.id):
-        counts.update(state.outcome or UnitOutcome.NOT_ATTEMPTED for state in states)
+    for one in await store.count_units(run.id):
+        counts[one.outcome or UnitOutcome.NOT_ATTEMPTED] += one.units
     counts[UnitOutcome.NOT_ATTEMPTED] += n_units - counts.total()
     return +counts
-
-
-def _tell_notes(job: _Job, reader: AnswerReader, facts: Sequence[Mapping[str, Any]]) -> None:
-    """Say on stderr what the user should know before believing the numbers."""
-    tally = reader.tally
-    if job.wanted.cases.synthetic:
-        say("note: the cases are SYNTHETIC: made by a script, of no clinical value")
-    for file in job.files:
-        for note in file.form.head(file.source).notes:
-            say(f"note: {file.source.name!r}: {note}")
-    for fact in facts:
-        if fact["model"] and fact["model"] != job.wanted.model.name:
-            say(f"note: {fact['name']!r} says that its model is {fact['model']!r}")
-    if len(tally.served_models) > 1:
-        say(f"note: the rows name several served models: {', '.join(sorted(tally.served_models))}")
-    if tally.numbered and job.listed is None:
-        say(
-            f"note: ids of {tally.numbered} rows are numbers, matched to the cases with the same digits as "
-            "id; make "
-            "sure that they are ids, and no positions"
-        )
-    for why, named in sorted(tally.suspicious.items()):
-        say(f"note: {named.count} answers were kept and may be failures ({why}): {_some(named)}")
-    if tally.suspicious:
-        say("note: --failure-text TEXT counts answers of just this text as failures")
-
-
-def _print(found: Mapping[str, Any]) -> None:
-    head = f"{found['benchmark']} {found['condition']}: {found['model']} (imported)"
-    click.echo(printable(head + (f", run {found['run']}" if "run" in found else "")))
-    repeats = "" if found["repeats"] == 1 else f" in {found['repeats']} repeats"
-    matched = f"rows matched to the {found['cases']} cases{repeats}"
-    lines = [
-        ("rows read", found["rows"], ""),
-        (matched, found["answers"], ""),
-        *((why, one["count"], _first(one)) for why, one in found["failures"].items()),
-        ("rows of no case", found["unmatched"]["count"], _first(found["unmatched"])),
-        ("same answer twice", found["repeated"]["count"], _first(found["repeated"])),
-        ("units without a row", found["missing"]["count"], _first(found["missing"])),
-        ("rows skipped as bad", found["bad_rows"]["count"], _first(found["bad_rows"])),
-    ]
-    if "run" in found:
-        lines += [
-            ("answers added", found["added"], ""),
-            ("known already", found["known"], ""),
-            ("changed since", found["changed"]["count"], _first(found["changed"])),
-        ]
-    always = {"rows read", matched, "answers added"}
-    for what, count, more in lines:
-        if count or what in always:
-            click.echo(printable(f"  {count:>8}  {what}{f': {more}' if more else ''}"))
-    if "run" in found:
-        outcomes = ", ".join(f"{name} {count}" for name, count in found["outcomes"].items())
-        click.echo(f"  outcomes: {outcomes}")
-    else:
-        say("dry run: nothing was stored")
-
-
-def _first(named: Mapping[str, Any]) -> str:
-    more = named["count"] - len(named["first"][:5])
-    return ", ".join(named["first"][:5]) + (f" and {more} more" if more > 0 else "")
-
-
-def _some(named: Named) -> str:
-    return _first(_named(named))

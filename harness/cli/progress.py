@@ -17,7 +17,8 @@ from harness.cache.rows import UnitId
 from harness.cli.options import printable, say
 from harness.cli.tables import cut
 from harness.outcomes import USABLE, ExchangeOutcome, UnitOutcome
-from harness.pools.pool import Pool, PoolStatus
+from harness.pools.limits import PoolStatus
+from harness.pools.pool import Pool
 
 MAX_BARS = 8
 """Most models that have a bar of their own."""

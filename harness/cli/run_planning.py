@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import threading
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -18,8 +17,9 @@ from harness.cache.store import Store
 from harness.cli.options import say
 from harness.config import Config
 from harness.media import Media
-from harness.media_reading import MediaReader, ReadingCounts, Stamp
-from harness.planning import Plan, make_plan
+from harness.media_reading import ReadingCounts, Stamp
+from harness.planning import Plan
+from harness.planning_thread import plan_in_thread
 from harness.run_options import RunOptions
 
 QUIET_S = 2.0
@@ -57,19 +57,12 @@ async def store_as_it_is(url: str) -> AsyncIterator[StoreAsItIs]:
 
 
 async def planned(options: RunOptions, config: Config, found: StoreAsItIs) -> Plan:
-    """Make the plan in a thread; files that are known unchanged are not read. Ctrl-C ends it soon."""
-    loop = asyncio.get_running_loop()
-    stop = threading.Event()
-
-    def recall(stamps: Mapping[Path, Stamp]) -> Mapping[Path, Media]:
-        return asyncio.run_coroutine_threadsafe(found.recall(stamps), loop).result()
-
-    reader = MediaReader(recall, stop=stop)
-    shown = asyncio.create_task(_show(reader.counts), name="reading media")
+    """Make the plan, and show how far it is where that takes long."""
+    counts = ReadingCounts()
+    shown = asyncio.create_task(_show(counts), name="reading media")
     try:
-        return await asyncio.to_thread(make_plan, options, config, reader)
+        return await plan_in_thread(options, config, found.recall, counts)
     finally:
-        stop.set()
         shown.cancel()
         await asyncio.wait([shown])
 

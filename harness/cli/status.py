@@ -6,7 +6,6 @@ import asyncio
 import os
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,6 +19,7 @@ from harness.cli.options import config_option, json_option, print_json, printabl
 from harness.cli.tables import Column, render_table
 from harness.config import load_config
 from harness.manifest import Manifest, read_manifest
+from harness.moments import shown_moment
 from harness.outcomes import INCOMPLETE, USABLE, UnitOutcome
 
 _FLAGS = {
@@ -87,10 +87,10 @@ async def _summary(store: Store, run: Run) -> Facts:
 
 
 def _session_facts(session: Session) -> Facts:
-    ended = None if session.ended_at_us is None else _moment(session.ended_at_us)
+    ended = None if session.ended_at_us is None else shown_moment(session.ended_at_us)
     return {
         "id": session.id,
-        "started": _moment(session.started_at_us),
+        "started": shown_moment(session.started_at_us),
         "ended": ended,
         "exit": session.exit_code,
         "shard": session.info.get("shard"),
@@ -99,10 +99,6 @@ def _session_facts(session: Session) -> Facts:
         "closed": session.info.get("closed"),
         "import": session.info.get("import"),
     }
-
-
-def _moment(microseconds: int) -> str:
-    return datetime.fromtimestamp(microseconds / 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def _model_facts(

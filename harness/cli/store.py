@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -18,6 +17,7 @@ from harness.cli.store_merge import merge
 from harness.cli.store_place import store_place
 from harness.cli.store_vacuum import vacuum
 from harness.cli.tables import Column, render_table
+from harness.moments import shown_moment
 
 
 @click.group("store", epilog="Example: harness store verify")
@@ -97,12 +97,7 @@ def _rows(facts: Mapping[str, JSON]) -> Iterator[tuple[str, object]]:
         if isinstance(value, Mapping):
             yield from ((f"{name.replace('_', ' ')}: {key}", count) for key, count in sorted(value.items()))
         elif name.endswith("_at_us"):
-            yield name.removesuffix("_at_us").replace("_", " "), _date(value)
+            when = shown_moment(value) if isinstance(value, int) else None
+            yield name.removesuffix("_at_us").replace("_", " "), when
         else:
             yield name.replace("_", " "), ("yes" if value else "no") if isinstance(value, bool) else value
-
-
-def _date(time_us: JSON) -> str | None:
-    if not isinstance(time_us, int):
-        return None
-    return f"{datetime.fromtimestamp(time_us // 1_000_000, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -11,7 +11,7 @@ from harness.cache.backup import Backup
 from harness.cache.location import display
 from harness.cache.store import Store
 from harness.cli.options import config_option, json_option, print_json, say, store_option
-from harness.cli.store_place import file_store, store_place
+from harness.cli.store_place import store_place
 
 
 @click.command(
@@ -26,10 +26,10 @@ from harness.cli.store_place import file_store, store_place
 def backup(target: Path, as_json: bool, store: str | None, config_path: Path | None) -> None:
     """Copy the store to the new file TARGET, while runs may go on.
 
-    The copy holds all that was committed, and is checked before it gets its name. To restore it, put it in
-    the store's place, or name it with --store.
+    The copy holds all that was committed, and is checked before it gets its name; that of a Postgres store is
+    an SQLite store. To restore it, put it in the store's place, or name it with --store.
     """
-    url = file_store(store_place(store, config_path), instead="pg_dump, which copies while runs go on")
+    url = store_place(store, config_path)
     say(f"store: {display(url)}")
     made = asyncio.run(_backup(url, target.absolute()))
     if as_json:

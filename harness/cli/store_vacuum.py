@@ -13,7 +13,7 @@ from harness.cache.store import Store
 from harness.cache.vacuum import Vacuumed
 from harness.cache.vacuum import vacuum as vacuum_file
 from harness.cli.options import config_option, json_option, print_json, say, store_option
-from harness.cli.store_place import file_store, store_place
+from harness.cli.store_place import store_place
 from harness.cli.tables import Column, render_table
 from harness.errors import ConfigError, StoreError
 
@@ -33,7 +33,12 @@ def vacuum(derived: bool, as_json: bool, store: str | None, config_path: Path | 
     Exchanges, runs and units are never touched. Writes the file anew, which takes about its size in free
     space meanwhile; refuses while another process has the store open.
     """
-    url = file_store(store_place(store, config_path), instead="VACUUM in psql")
+    url = store_place(store, config_path)
+    if is_postgres(url):
+        raise ConfigError(
+            f"{display(url)!r} is on a Postgres server, which gives space back by itself (autovacuum); "
+            "VACUUM FULL in psql does it at once, while nobody works on the store"
+        )
     say(f"store: {display(url)}")
     done = asyncio.run(_vacuum(url, derived=derived))
     if as_json:
@@ -51,11 +56,6 @@ def vacuum(derived: bool, as_json: bool, store: str | None, config_path: Path | 
 
 
 async def _vacuum(url: str, *, derived: bool) -> Vacuumed:
-    if is_postgres(url):
-        raise ConfigError(
-            f"{display(url)!r} is on a Postgres server, which gives space back by itself (autovacuum); "
-            "VACUUM FULL in psql does it at once, while nobody works on the store"
-        )
     # Opened once as always: an older store is brought up to date first.
     async with await Store.open(url, create=False, warn=say) as store:
         if store.read_only:

@@ -9,18 +9,17 @@ from typing import Literal, TypeAlias
 
 from harness.attempts import Asked, Feedback, attempt_policy, run_attempts
 from harness.benchmarks.base import Benchmark, Prompt
-from harness.cache.key import read_document
+from harness.cache.key import media_in, read_document
 from harness.cache.rows import LinkedUnit, UnitId
 from harness.cache.store import Store
 from harness.config import Config
 from harness.errors import HarnessError, StoreError
-from harness.explaining.components import media_in
 from harness.identity import Built, build
 from harness.manifest import BlobRef, ConditionWanted
 from harness.messages import Fault, ImagePart, Message, Part, Purpose, Request, Schema, Structured
 from harness.offline.stored_run import StoredRun
 from harness.outcomes import UnitOutcome
-from harness.planning import make_plan
+from harness.planning_thread import plan_in_thread
 from harness.plans import ConditionPlan, ModelPlan, Unit, unit_request, with_recipes
 from harness.providers.reading import read_exchange
 from harness.reformatter import feedback_messages, reformat_request
@@ -92,7 +91,8 @@ async def planned_unit(
             raise StoreError("the run has no session to take its options from")
         options = read_run_options(sessions[-1].info.get("options"))
         chosen = replace(options, models=(unit.model,), cases=(unit.case_id,), limit=None)
-        plan = make_plan(chosen if data is None else replace(chosen, data=data), config)
+        wanted = chosen if data is None else replace(chosen, data=data)
+        plan = await plan_in_thread(wanted, config, store.remembered)
         model, condition = plan.models[unit.model], plan.conditions[unit.condition]
         made = Unit(stored.run.id, unit, plan.cases.cases[0], condition, model, after)
         return PlannedUnit(made, plan.benchmark, plan.manifest.structured, "now")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from harness.cache.key import read_document
+from harness.cache.key import media_in, read_document
 from harness.cache.neighbours import StoredRequest
 from harness.canonical import JSON, canonical_json
 from harness.identity import Built
@@ -196,19 +196,6 @@ def _role(body: Mapping[str, Any], top: str | int, place: str | int) -> object:
     if isinstance(turns, list) and isinstance(place, int) and place < len(turns):
         return turns[place].get("role") if isinstance(turns[place], Mapping) else None
     return None
-
-
-def media_in(value: object) -> list[tuple[str, str, int]]:
-    """Return (sha256, recipe, recipe version) of every medium in a body, in order."""
-    if isinstance(value, Mapping):
-        match value.get("$media"):
-            case [str(sha256), str(recipe), int(version)]:
-                return [(sha256, recipe, version)]
-        # A turn's parts keep their order; the order of other fields is no one's wish.
-        return [found for name in sorted(value) for found in media_in(value[name])]
-    if isinstance(value, list):
-        return [found for item in value for found in media_in(item)]
-    return []
 
 
 def _without_media(value: Any) -> Any:

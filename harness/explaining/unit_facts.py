@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from harness.answers.readings import read_answer
@@ -27,6 +26,7 @@ from harness.explaining.components import wanted_identity
 from harness.explaining.nearest import MOST_SHOWN, Neighbour, nearest_neighbour
 from harness.explaining.sentences import difference_sentence, way_out, what_next, why
 from harness.messages import Reply
+from harness.moments import shown_moment
 from harness.nearest import nearest
 from harness.offline.records import RecordMaker, Send
 from harness.offline.replay import ReplayedUnit, Replayer
@@ -116,7 +116,7 @@ def _state_name(replayed: ReplayedUnit) -> str:
 async def _not_ended(store: Store, stored: StoredRun) -> list[JSON]:
     sessions = await store.sessions(stored.run.id)
     open_ones = [one for one in sessions if one.ended_at_us is None]
-    return [{"session": one.id, "started": moment(one.started_at_us)} for one in open_ones]
+    return [{"session": one.id, "started": shown_moment(one.started_at_us)} for one in open_ones]
 
 
 async def _exchanges(
@@ -141,7 +141,7 @@ def _send_facts(send: Send, policy: AttemptPolicy, run: str | None, after: int) 
         "send": send.send,
         "used": send.used,
         "earlier_round": send.exchange.id <= after,
-        "at": moment(data.started_at_us),
+        "at": shown_moment(data.started_at_us),
         "session": send.exchange.session,
         "paid_by_run": run,
         "cached": not send.paid_here,
@@ -235,10 +235,5 @@ async def _claim(store: Store, key: str) -> Facts | None:
     return {
         "pid": holder.owner.pid,
         "host": holder.owner.host.partition(" ")[0],
-        "until": moment(holder.expires_at_us),
+        "until": shown_moment(holder.expires_at_us),
     }
-
-
-def moment(microseconds: int) -> str:
-    """Return a time as date and time of day, UTC."""
-    return f"{datetime.fromtimestamp(microseconds / 1_000_000, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -118,9 +118,4 @@ def _depth(value: Any) -> int:
     return depth
 
 
-class _Decoder(json.JSONDecoder):
-    def decode(self, s: str) -> Any:  # type: ignore[override]
-        return super().decode(s)
-
-
-_DECODER = _Decoder(object_pairs_hook=_object, parse_float=_float, parse_constant=lambda name: None)
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_float=_float, parse_constant=lambda name: None)

@@ -11,6 +11,7 @@ from harness.cache.key import KEY_VERSION
 from harness.cache.rows import Exchange, Link, LinkedUnit, NewExchange, Run, UnitId, UnitState
 from harness.cache.store import Store
 from harness.canonical import canonical_json, digest, sha256_hex
+from harness.case_spool import case_ids
 from harness.imports.imported_run import Wanted
 from harness.imports.reader import Answer, AnswerReader, ImportFile, Named
 from harness.messages import Fault
@@ -76,30 +77,23 @@ class Importer:
         self._wanted = wanted
         self._names = names
         self._now_us = now_us
-        self._case_ids = [case.id for case in wanted.cases.cases]
+        self._case_ids = case_ids(wanted.cases.cases)
         self._fresh = False
 
     async def add(self, reader: AnswerReader) -> Stored:
         """Store what is new. What is there already is left as it is, or linked to this run too."""
         stored = Stored()
-        self._fresh = await self._is_empty()
+        self._fresh = not await self._store.count_units(self._run.id)
         for batch in _batches(reader.answers(), BATCH):
             await self._add(batch, stored)
         return stored
-
-    async def _is_empty(self) -> bool:
-        async for _ in self._store.unit_state_pages(self._run.id, page=1):
-            return False
-        return True
 
     async def is_finished(self, stored: Stored) -> bool:
         """Tell whether nothing came in, and no earlier import was cut off before its units were finished."""
         if stored.added or stored.linked:
             return False
-        async for states in self._store.unit_state_pages(self._run.id):
-            if any(state.outcome is None for state in states):
-                return False
-        return True
+        counts = await self._store.count_units(self._run.id)
+        return all(one.outcome is not None for one in counts)
 
     async def finish(self) -> int:
         """Say how each unit ends, by the code that scores it; return how many units changed."""

@@ -40,9 +40,8 @@ def read_id_file(path: Path) -> IdFile:
             ids.pop()
     if not ids or not all(isinstance(one, str) and one for one in ids):
         raise ConfigError(
-            f"--ids {source.name!r} is no list of case ids (one a line, or as JSON) and no "
-            "JSON object with their "
-            "id -> case id; all of them texts"
+            f"--ids {source.name!r} is no list of case ids (one a line, or as JSON) and no JSON object with "
+            "their id -> case id; all of them texts"
         )
     if len(set(ids)) != len(ids):
         twice = next(one for one in ids if ids.count(one) > 1)
@@ -70,9 +69,8 @@ class CaseFinder:
         if self._listed is None:
             if form.positions_only and not mapped:
                 raise ConfigError(
-                    f"{form.name} files know cases only by their position (doc_id); "
-                    "give --ids FILE with the case "
-                    "ids in the order of the data set, or --map id=PATH where a line holds them"
+                    f"{form.name} files know cases only by their position (doc_id); give --ids FILE with the "
+                    "case ids in the order of the data set, or --map id=PATH where a line holds them"
                 )
         elif self._listed.by_name is None and (mapped or form.first_position is None):
             why = "--map id= is given" if mapped else f"{form.name} files do not number their cases"

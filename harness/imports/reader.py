@@ -156,9 +156,8 @@ class AnswerReader:
         file, case_id = self._files[answer.file], self._case_ids[answer.case]
         if self.seen.other_kind(answer.case, id):
             raise ImportFileError(
-                f"{file.where(answer.number)}: the case {case_id!r} is called {id!r} here and "
-                f"{_other(id)} elsewhere; "
-                "ids that differ only in being a number may mean two cases: write them alike"
+                f"{file.where(answer.number)}: the case {case_id!r} is called {id!r} here and {_other(id)} "
+                "elsewhere; ids that differ only in being a number may mean two cases: write them alike"
             )
         before = self.seen.note(
             answer.case,
@@ -172,11 +171,9 @@ class AnswerReader:
             return True
         if not before.same:
             raise ImportFileError(
-                f"{file.where(answer.number)}: another answer for case {case_id!r}, repeat "
-                f"{answer.repeat}, attempt "
-                f"{answer.attempt} stands in {self._files[before.file].where(before.row)}; keep one, "
-                "or say with "
-                "`repeat` or `attempt` what they are"
+                f"{file.where(answer.number)}: another answer for case {case_id!r}, repeat {answer.repeat}, "
+                f"attempt {answer.attempt} stands in {self._files[before.file].where(before.row)}; keep one, "
+                "or say with `repeat` or `attempt` what they are"
             )
         self.tally.repeated.add(case_id)
         return False

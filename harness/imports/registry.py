@@ -32,11 +32,9 @@ def detect(source: SourceFile) -> Format:
         if one.fits(source):
             return one
     raise source.error(
-        "it is of no known format: looked for lm-eval and lmms-eval samples (.jsonl with doc_id and "
-        "resps), logs of "
-        "Inspect (.eval, or .json with eval and samples), tables of VLMEvalKit (.xlsx, .tsv, "
-        ".csv, or .json with "
-        "index and prediction) and .jsonl with id and answer; --format NAME says what it is"
+        "it is of no known format: looked for lm-eval and lmms-eval samples (.jsonl with doc_id and resps)"
+        ", logs of Inspect (.eval, or .json with eval and samples), tables of VLMEvalKit (.xlsx, .tsv, .csv, "
+        "or .json with index and prediction) and .jsonl with id and answer; --format NAME says what it is"
     )
 
 

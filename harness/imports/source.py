@@ -103,8 +103,8 @@ class SourceFile:
             data = stream.read(MAX_DOCUMENT_BYTES + 1)
         if len(data) > MAX_DOCUMENT_BYTES:
             raise self.error(
-                f"it is one JSON value of more than {MAX_DOCUMENT_BYTES} bytes; write it with "
-                "one object a line"
+                f"it is one JSON value of more than {MAX_DOCUMENT_BYTES} bytes; write it with one object a "
+                "line"
             )
         return data.removeprefix(_BOM)
 
@@ -127,9 +127,8 @@ class SourceFile:
                 data = stream.read(MAX_MEMBER_BYTES + 1)
         except (NotImplementedError, RuntimeError) as error:
             raise self.error(
-                f"its member {name[:80]!r} is packed or locked in a way that is not known here; "
-                "write the log "
-                "as JSON with its own tool"
+                f"its member {name[:80]!r} is packed or locked in a way that is not known here; write the "
+                "log as JSON with its own tool"
             ) from error
         if len(data) > MAX_MEMBER_BYTES:
             raise self.error(f"its member {name[:80]!r} unpacks to more than {MAX_MEMBER_BYTES} bytes")

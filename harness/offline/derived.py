@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import IO, Self, TypeAlias
 
@@ -12,6 +13,7 @@ from harness.benchmarks.base import Benchmark
 from harness.cache.derived import RecordRow, Values, record_values, score_values
 from harness.cache.rows import Run, UnitId
 from harness.cache.store import Store
+from harness.line_spool import spool_error
 from harness.offline.code_digest import parser_digest, scorer_digest
 from harness.offline.replay import ReplayedUnit
 
@@ -48,7 +50,7 @@ class DerivedTables:
             self._flush()
 
     async def store(self, store: Store) -> None:
-        """Replace the run's records and unit scores. Raises StoreError."""
+        """Replace the run's records and unit scores. Raises StoreError, SpoolError."""
         self._flush()
         await store.replace_records(self._run.id, (record for record, _, _ in self._units()))
         await store.replace_unit_scores(self._run.id, self._score_rows())
@@ -59,10 +61,15 @@ class DerivedTables:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._spool.close()
+        with suppress(OSError):  # what a full disk did not take is told already
+            self._spool.close()
 
     def _flush(self) -> None:
-        pickle.dump(self._waiting, self._spool, pickle.HIGHEST_PROTOCOL)
+        try:
+            pickle.dump(self._waiting, self._spool, pickle.HIGHEST_PROTOCOL)
+            self._spool.flush()
+        except OSError as error:
+            raise spool_error("what is scored", error) from error
         self._waiting = []
 
     def _score_rows(self) -> Iterator[Values]:

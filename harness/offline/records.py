@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
 
 from harness.benchmarks.base import Case
+from harness.cache.key import media_in, read_document
 from harness.cache.rows import Exchange, Link, UnitId
 from harness.canonical import JSON
 from harness.costs import send_cost_usd, total_usd
@@ -178,7 +177,8 @@ def _media_json(sends: Sequence[Send], case: Case) -> JSON:
     recipes: dict[str, str] = {}
     for send in sends:
         if send.link.purpose == "answer":
-            recipes |= _recipes(send.exchange.data.request)
+            body, _ = read_document(send.exchange.data.request)
+            recipes |= {sha256: recipe for sha256, recipe, _ in media_in(body)}
     return [_medium_json(one, recipes[one.sha256]) for one in _all_media(case) if one.sha256 in recipes]
 
 
@@ -189,17 +189,3 @@ def _all_media(case: Case) -> Iterator[Media]:
 
 def _medium_json(one: Media, recipe: str) -> Mapping[str, JSON]:
     return {"sha256": one.sha256, "mime": one.mime, "bytes": one.size, "recipe": recipe}
-
-
-def _recipes(request: bytes) -> Mapping[str, str]:
-    """Return source digest -> recipe for the media of a stored request (see `cache.key.wire_document`)."""
-    found: dict[str, str] = {}
-
-    def look(value: dict[str, Any]) -> dict[str, Any]:
-        match value.get("$media"):
-            case [str(sha256), str(recipe), *_]:
-                found[sha256] = recipe
-        return value
-
-    json.loads(request, object_hook=look)
-    return found

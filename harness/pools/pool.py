@@ -8,21 +8,18 @@ import logging
 import random as chance
 import time
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from datetime import UTC, datetime, timedelta
-from typing import Any
-from urllib.parse import urlsplit
+from datetime import timedelta
 
 from harness.errors import PoolClosedError
 from harness.messages import Fault, Reply
+from harness.moments import shown_moment
 from harness.outcomes import ExchangeOutcome as Outcome
 from harness.pools.concurrency import CEILING, AdaptiveLimit
 from harness.pools.gate import Clock, Gate, Sleep, Slot
 from harness.pools.holds import Holds, Uniform
+from harness.pools.limits import PoolLimits, PoolStatus
 from harness.pools.pacing import LimitValues, Pacer
 from harness.pools.rejections import Rejections
-from harness.settings import Model
 
 CLOSING = frozenset({Outcome.QUOTA_EXHAUSTED, Outcome.AUTH, Outcome.MODEL_NOT_FOUND})
 """Faults that no further send of the pool can escape."""
@@ -39,86 +36,6 @@ _SHOWN_S = 315_576_000.0
 """Ten years: the farthest date that is shown."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class PoolLimits:
-    """What a pool may do; limits per minute are None where none is known.
-
-    `max_in_flight` is start and ceiling of the requests in flight; None lets them adapt from 16.
-    `most_in_flight` is what this machine allows, a ceiling only.
-    `max_wait_s`: longest time without a success, and longest single wait. `max_sends` is per ask.
-    """
-
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
-    input_tokens_per_minute: float | None = None
-    output_tokens_per_minute: float | None = None
-    max_in_flight: int | None = None
-    max_wait_s: float = 600.0
-    max_sends: int = 4
-    most_in_flight: int | None = None
-
-    @classmethod
-    def of(
-        cls, model: Model, max_wait_s: float = 600.0, max_in_flight_override: int | None = None
-    ) -> PoolLimits:
-        """Return the limits of a model's settings; an override replaces its `max_in_flight`."""
-        return cls(
-            requests_per_minute=model.requests_per_minute,
-            tokens_per_minute=model.tokens_per_minute,
-            input_tokens_per_minute=model.input_tokens_per_minute,
-            output_tokens_per_minute=model.output_tokens_per_minute,
-            max_in_flight=model.max_in_flight if max_in_flight_override is None else max_in_flight_override,
-            max_wait_s=max_wait_s,
-            max_sends=model.max_sends,
-        )
-
-
-    def tightened(self, other: PoolLimits) -> PoolLimits:
-        """Return the limits of a pool that two models share: the lower of each."""
-        return PoolLimits(
-            *(_lower(getattr(self, one.name), getattr(other, one.name)) for one in fields(PoolLimits))
-        )
-
-
-def _lower(one: float | None, other: float | None) -> Any:
-    known = [value for value in (one, other) if value is not None]
-    return min(known) if known else None
-
-
-@dataclass(frozen=True, slots=True)
-class PoolStatus:
-    """A pool at one moment, for progress lines; waits in seconds from that moment.
-
-    `waiting` stand in the queue, `backing_off` sleep before a retry (by reason in `backing_off_for`).
-    `failures` and `ok` count reported exchanges, by outcome; `last_messages` is what was said of each kind
-    of failure last. `retries` all back-offs so far.
-    """
-
-    name: str
-    in_flight: int
-    limit: int
-    waiting: int
-    backing_off: int
-    backing_off_for: Mapping[str, int]
-    retries: int
-    held_until_s: float | None
-    held_why: str | None
-    closed: str | None
-    closed_until_s: float | None
-    connected: bool
-    sends: int
-    ok: int
-    failures: Mapping[Outcome, int]
-    last_messages: Mapping[Outcome, str]
-
-
-def pool_name(model: Model) -> str:
-    """Return the name of a model's pool: provider, key variable, model id and endpoint."""
-    provider = model.provider
-    endpoint = provider.endpoint or _without_credentials(provider.base_url)
-    return f"{provider.name}/{provider.api_key_env or 'no-key'}/{model.model}@{endpoint}"
 
 
 class Pool:
@@ -351,8 +268,8 @@ class Pool:
         if until is None:
             return PoolClosedError(text)
         left_s = max(until - self._clock(), 0.0)
-        moment = datetime.fromtimestamp(self._wall() + min(left_s, _SHOWN_S), UTC)
-        text += f"; closed until {moment:%Y-%m-%d %H:%M:%S} UTC (in {timedelta(seconds=round(left_s))})"
+        moment = shown_moment(int((self._wall() + min(left_s, _SHOWN_S)) * 1_000_000))
+        text += f"; closed until {moment} (in {timedelta(seconds=round(left_s))})"
         return PoolClosedError(f"{text}, run the same command again then", until_s=left_s)
 
 
@@ -365,9 +282,3 @@ def _overloaded(fault: Fault) -> bool:
 
 def _words(outcome: Outcome) -> str:
     return outcome.value.replace("_", " ")
-
-
-def _without_credentials(url: str) -> str:
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}{parts.path}".rstrip("/") if host else parts.path

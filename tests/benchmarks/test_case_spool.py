@@ -22,7 +22,7 @@ from harness.case_spool import (
     snapshot_digest,
     snapshot_pieces,
 )
-from harness.errors import CaseFileError
+from harness.errors import SpoolError
 from harness.line_spool import LineSpool
 from harness.media import Media
 from harness.media_reading import Note, Stamp
@@ -161,7 +161,7 @@ def test_a_folder_for_temporary_files_that_cannot_be_used_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
-    with pytest.raises(CaseFileError, match=r"gone.*TMPDIR"):
+    with pytest.raises(SpoolError, match=r"gone.*TMPDIR"):
         LineSpool()
 
 
@@ -173,7 +173,7 @@ def test_a_full_disk_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("harness.line_spool.os.write", full)
-    with pytest.raises(CaseFileError, match="No space left on device; free some space there"):
+    with pytest.raises(SpoolError, match="No space left on device; free some space there"):
         spool.flush()
 
 

@@ -79,9 +79,14 @@ def test_a_store_is_shown_as_its_path_or_without_credentials(tmp_path: Path) -> 
         (
             "postgresql+asyncpg://me:hush@db:5433/h?schema=mine&sslmode=require",
             "postgresql://db:5433/h?schema=mine",
-            "postgresql://me:***@db:5433/h?schema=mine",
+            "postgresql://me:***@db:5433/h?schema=mine&sslmode=require",
         ),
         ("postgres://me@/h?host=/run/pg", "postgresql:///h?host=/run/pg", "postgresql://me@/h?host=/run/pg"),
+        (
+            "postgresql:///?dbname=h&user=me&password=hush&sslpassword=hush",
+            "postgresql:///?dbname=h",
+            "postgresql:///?dbname=h&user=me&password=***&sslpassword=***",
+        ),
         ("postgresql://me:hu/sh@db/h", "postgresql://db/h", "postgresql://db/h"),
         ("store.sqlite3", "store.sqlite3", "store.sqlite3"),
         ("mysql://me:hush@db/h", "mysql://db/h", "mysql://db/h"),

@@ -120,7 +120,7 @@ async def test_a_manifest_is_held_to_its_digest_and_to_its_blobs(store: Store) -
 def with_key(name: str, body: dict[str, object], **changes: object) -> NewExchange:
     """Return an exchange whose key is that of its request; `changes` come after, and break it."""
     headers = body.get("$headers", {})
-    plain = {field: value for field, value in body.items() if field != "$headers"}
+    plain = canonical_json({field: value for field, value in body.items() if field != "$headers"})
     twin = twin_of(
         adapter="openai", model="some/model", headers=headers, body=plain, attempt=1, repeat=1  # type: ignore[arg-type]
     )

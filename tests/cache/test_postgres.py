@@ -416,11 +416,13 @@ async def test_a_backup_is_an_sqlite_store_with_the_same_content(
         for n in range(3):
             await store.append(an_exchange(n), session=session, serve=True, link=(run, odd))
         await store.put_blob(b"prompt")
-        target = tmp_path / "copy.sqlite3"
-        target.touch(0o600)
-        async with store._database.reading() as connection:
-            await store._database.dialect.backup(connection, target)
+        target = tmp_path / "copies" / "copy.sqlite3"
+        target.parent.mkdir()
+        made = await store.backup(target)
         stats = await store.stats()
+    assert (made.runs, made.exchanges, made.size) == (1, 3, target.stat().st_size)
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert list(target.parent.iterdir()) == [target]
     async with await Store.open(str(target), create=False) as copy:
         assert await copy.stats() == stats
         assert await copy.verify() == []

@@ -99,8 +99,7 @@ async def test_sessions_of_one_run_stand_side_by_side(timed: Store) -> None:
         timed.start_session(run.id, {"version": "2"}),
         timed.start_session(other.id, {}),
     )
-    await timed.update_session(first, {"shard": "1/2"})
-    await timed.end_session(first, 3, {"spent_usd": 0.5})
+    await timed.end_session(first, 3, {"shard": "1/2", "spent_usd": 0.5})
     one, two = await timed.sessions(run.id)
     assert (one.id, one.exit_code, one.info) == (first, 3, {"version": "1", "shard": "1/2", "spent_usd": 0.5})
     assert one.ended_at_us is not None

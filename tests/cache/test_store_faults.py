@@ -12,11 +12,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, insert, select
 from store_examples import a_key, a_session, an_exchange
 
+from harness.cache.database import CommitUnknownError, Transaction
 from harness.cache.dialects import Fault, SqliteDialect
 from harness.cache.store import Store
+from harness.cache.tables import META
 from harness.errors import StoreError
 from harness.messages import RawReply
 
@@ -165,8 +167,32 @@ async def test_a_writer_that_is_cancelled_in_a_transaction_leaves_nobody_waiting
     store._writer._task.cancel()
     await asyncio.sleep(0)
     let_go.set()
-    with pytest.raises(StoreError, match="was closed before it had committed"):
+    with pytest.raises(CommitUnknownError, match="may be in it or not; run the same command again"):
         await asyncio.wait_for(entry, 10)
+
+
+@pytest.mark.parametrize("empty_place", ["sqlite"], indirect=True)
+async def test_what_such_a_writer_had_begun_may_be_in_the_store(store: Store) -> None:
+    begun, let_go = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    async def keeps(transaction: Transaction, _items: object) -> list[None]:
+        loop.call_soon_threadsafe(begun.set)
+        assert let_go.wait(10)
+        await transaction.connection.execute(insert(META), {"name": "kept", "value": "yes"})
+        return [None]
+
+    entry = asyncio.create_task(store._writer.submit(keeps, None))
+    await asyncio.wait_for(begun.wait(), 10)
+    assert store._writer._task is not None
+    store._writer._task.cancel()
+    await asyncio.sleep(0)
+    let_go.set()
+    with pytest.raises(CommitUnknownError):
+        await asyncio.wait_for(entry, 10)
+    async with store._database.reading() as connection:
+        statement = select(META.c.value).where(META.c.name == "kept")
+        assert (await connection.execute(statement)).scalar() == "yes"
 
 
 async def test_a_damaged_file_is_reported_as_damaged(store_path: Path) -> None:

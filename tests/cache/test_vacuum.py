@@ -205,7 +205,5 @@ def test_a_sweep_keeps_its_images_prompts_and_scores(tmp_path: Path) -> None:
 
 
 def test_a_database_that_is_no_file_is_pointed_to_its_own_means() -> None:
-    place = "postgresql+asyncpg://me:hush-hush@db/store"
-    for name, more, words in (("vacuum", (), "VACUUM in psql"), ("backup", ("b.sqlite3",), "pg_dump")):
-        done = harness("store", name, *more, "--store", place)
-        assert (done.code, words in done.err, "hush" in done.err) == (2, True, False), done.err
+    done = harness("store", "vacuum", "--store", "postgresql+asyncpg://me:hush-hush@db/store")
+    assert (done.code, "VACUUM FULL in psql" in done.err, "hush" in done.err) == (2, True, False), done.err

@@ -28,7 +28,8 @@ from harness.client import Ask, Client
 from harness.media import probe
 from harness.messages import ImagePart, Message, Part, Request, TextPart
 from harness.outcomes import UnitOutcome
-from harness.pools.pool import Pool, PoolLimits
+from harness.pools.limits import PoolLimits
+from harness.pools.pool import Pool
 from harness.providers.transport import Transport
 from harness.sending import Sender
 from harness.settings import Model, Provider

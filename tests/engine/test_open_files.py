@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from harness.open_files import RESERVED, most_in_flight
-from harness.pools.pool import Pool, PoolLimits
+from harness.pools.limits import PoolLimits
+from harness.pools.pool import Pool
 
 
 @pytest.mark.parametrize(

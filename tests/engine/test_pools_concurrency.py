@@ -11,7 +11,8 @@ from fake_clock import FakeClock
 from harness.messages import Fault, Reply
 from harness.outcomes import ExchangeOutcome as Outcome
 from harness.pools.concurrency import AdaptiveLimit
-from harness.pools.pool import Pool, PoolLimits
+from harness.pools.limits import PoolLimits
+from harness.pools.pool import Pool
 
 ANSWERED = Reply(Outcome.ANSWERED, text="yes")
 BROKEN = Fault(Outcome.UNAVAILABLE, "bad gateway")

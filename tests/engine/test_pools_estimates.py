@@ -6,8 +6,8 @@ import random
 
 import pytest
 
+from harness.pools.limits import PoolLimits
 from harness.pools.pacing import Bucket, Pacer
-from harness.pools.pool import PoolLimits
 from harness.pools.token_estimates import Estimates, Factor
 
 

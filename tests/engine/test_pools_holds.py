@@ -11,7 +11,8 @@ from fake_clock import FakeClock
 from harness.errors import PoolClosedError
 from harness.messages import Fault, Reply
 from harness.outcomes import ExchangeOutcome as Outcome
-from harness.pools.pool import Pool, PoolLimits
+from harness.pools.limits import PoolLimits
+from harness.pools.pool import Pool
 from harness.retry import AskBudget, Retry, Stop
 
 ANSWERED = Reply(Outcome.ANSWERED, text="yes")

@@ -9,7 +9,8 @@ from itertools import pairwise
 import pytest
 from fake_clock import FakeClock
 
-from harness.pools.pool import Pool, PoolLimits
+from harness.pools.limits import PoolLimits
+from harness.pools.pool import Pool
 from harness.providers.waits import LearnedLimits
 
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from harness.errors import PoolClosedError
 from harness.messages import Fault, Reply
 from harness.outcomes import ExchangeOutcome as Outcome
-from harness.pools.pool import Pool, PoolLimits, pool_name
+from harness.pools.limits import PoolLimits, pool_name
+from harness.pools.pool import Pool
 from harness.retry import AskBudget, Retry
 from harness.settings import Model, Provider
 

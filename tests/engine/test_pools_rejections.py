@@ -10,7 +10,8 @@ from virtual_loop import run_virtual
 from harness.messages import Fault, Reply
 from harness.outcomes import ExchangeOutcome as Outcome
 from harness.outcomes import UnitOutcome
-from harness.pools.pool import Pool, PoolLimits
+from harness.pools.limits import PoolLimits
+from harness.pools.pool import Pool
 from harness.retry import MAX_OWN_REJECTIONS, AskBudget, Retry, Stop
 
 ANSWERED = Reply(Outcome.ANSWERED, text="yes")

@@ -11,7 +11,8 @@ from harness.messages import Fault, Reply
 from harness.outcomes import ExchangeOutcome as Outcome
 from harness.outcomes import UnitOutcome
 from harness.pools.holds import back_off_s
-from harness.pools.pool import Pool, PoolLimits
+from harness.pools.limits import PoolLimits
+from harness.pools.pool import Pool
 from harness.retry import AskBudget, Retry, Stop, unit_outcome_of
 
 

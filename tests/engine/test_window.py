@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from harness.pools.pool import Pool, PoolLimits, PoolStatus
+from harness.pools.limits import PoolLimits, PoolStatus
+from harness.pools.pool import Pool
 from harness.window import ASLEEP, LOOK_AHEAD, SMALLEST, Window
 
 STATUS = Pool("p", PoolLimits()).status()

@@ -12,6 +12,7 @@ from request_examples import DIFFERENT, EVERY_KIND, OTHER, REQUEST, SAME, Kind, 
 
 from harness.cache.key import read_document, stored_document, twin_of
 from harness.cache.neighbours import StoredRequest
+from harness.canonical import canonical_json
 from harness.explaining.components import Identity, differences, stored_identity, wanted_identity
 from harness.identity import build
 from harness.media import RECIPE_VERSIONS
@@ -141,7 +142,8 @@ def test_the_key_can_be_made_again_from_what_is_stored(kind: Kind) -> None:
     built = build(request, of)
     body, headers = read_document(stored_document(built.document, built.headers))
     assert headers == {"x-org": "lab"}
-    made = twin_of(adapter=kind, model="weights", headers=headers, body=body, attempt=1, repeat=1)
+    document = canonical_json(body)
+    made = twin_of(adapter=kind, model="weights", headers=headers, body=document, attempt=1, repeat=1)
     assert made == built.twin
 
 

@@ -25,6 +25,9 @@ from sweep_kit import (
     write_config,
 )
 
+from harness import media_reading
+from harness.media import Media, probe
+from harness.moments import now_us
 from harness.outcomes import UnitOutcome
 
 
@@ -212,6 +215,24 @@ def test_a_changed_header_is_named_and_its_value_is_not_shown(one: Path) -> None
     assert "x-team" in done.out and "hush" not in done.out + done.err
 
 
+def test_images_that_are_known_unchanged_are_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def noted(path: Path, *, name: str | None = None) -> Media:
+        read.append(path.name)
+        return probe(path, name=name)
+
+    monkeypatch.setattr(media_reading, "probe", noted)
+    # As if the images had been made well before they were read.
+    monkeypatch.setattr(media_reading, "now_us", lambda: now_us() + 10_000_000)
+    swept(tmp_path, cases=3)
+    assert len(read) == 3
+    assert explain(tmp_path).code == 0
+    assert len(read) == 3
+
+
 def test_an_edited_case_and_an_edited_image_are_named(one: Path) -> None:  # F3 F4 F50
     path = one / "data/cases.jsonl"
     path.write_text(path.read_text().replace("my tooth hurts", "my tooth aches"))
@@ -370,6 +391,8 @@ def test_a_key_that_someone_put_into_a_header_is_masked_in_the_store(
 ) -> None:  # F46
     secret = "a-long-secret-key-4711"
     monkeypatch.setenv("LAB_KEY", secret)
+    # Such a run is refused; what reaches the store all the same is masked there.
+    monkeypatch.setattr("harness.cli.run_command.check_headers", lambda *_: None)
     write_cases(tmp_path / "data", 1)
     with ScriptedServer(right_answer) as server:
         write_config(tmp_path, server.url)

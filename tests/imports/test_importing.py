@@ -240,6 +240,12 @@ def test_the_row_is_kept_as_it_stood(folder: Path) -> None:
     assert (about["imported"]["file"], about["imported"]["row"]) == ("a.jsonl", 1)
 
 
+def test_the_command_that_scores_it_finds_the_same_store(folder: Path) -> None:
+    file, config = write("a.jsonl", [line(0)]), folder / "harness.toml"
+    said = bring(file, "--run", "old", "--store", "b.sqlite3", "--config", config).err
+    assert f"to score it: harness score old --config {config} --store b.sqlite3" in said
+
+
 def test_a_key_in_a_row_reaches_no_store(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # F46
     key = "sk-verysecretkey-0123456789"
     monkeypatch.setenv("OPENAI_API_KEY", key)

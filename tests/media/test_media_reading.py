@@ -49,7 +49,7 @@ def test_known_files_are_not_read_and_all_come_in_order(
         asked.append(stamps)
         return known
 
-    with MediaReader(recall, now_us=lambda: 5) as reader:
+    with MediaReader(recall, clock=lambda: 5) as reader:
         found = list(reader.read(files))
     assert sorted(read) == ["0.png", "2.png", "3.png", "5.png", "none.png"]
     assert [type(one) for one in found] == [Note, Media, Note, MediaReadError, Note, Media, Note]

@@ -12,7 +12,7 @@ from stored_run_builder import EXTRACTION, FILLING, SCALING, Built, Plan, answer
 from harness.benchmarks.base import CaseSet
 from harness.cache.rows import UnitId
 from harness.cache.store import Store
-from harness.errors import ConfigError
+from harness.errors import ConfigError, SpoolError
 from harness.offline.score import score_run
 from harness.outcomes import ExchangeOutcome, UnitOutcome
 
@@ -264,6 +264,21 @@ async def test_scoring_rebuilds_the_derived_tables(tmp_path: Path) -> None:
     [missing] = [one for one in scores if one.value is None]
     assert (missing.unit.case_id, missing.metric) == ("c1", "over_referral.mean_count")
     assert missing.reason
+
+
+async def test_a_full_disk_of_temporary_files_is_told_and_leaves_the_old_tables(  # F23
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    async with built_run(tmp_path, Plan(CASES)) as built:
+        await answer_all(built, "alpha")
+        await scored(built)
+        monkeypatch.setattr("harness.offline.derived.pickle.dump", full)
+        with pytest.raises(SpoolError, match=r"what is scored.*No space left on device; free some space"):
+            await scored(built)
+        assert len([one async for one in built.store.records(built.run.id)]) == len(CASES)
 
 
 async def test_a_store_that_is_only_read_is_scored_without_writing(

@@ -18,7 +18,8 @@ from pacing.server import ModelServer
 from harness.errors import PoolClosedError
 from harness.messages import Fault, Reply
 from harness.pools.canary import Canary
-from harness.pools.pool import Pool, PoolLimits
+from harness.pools.limits import PoolLimits
+from harness.pools.pool import Pool
 from harness.retry import AskBudget, Stop
 from harness.window import Window
 

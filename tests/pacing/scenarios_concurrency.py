@@ -11,7 +11,7 @@ from pacing.scenario import scenario
 from pacing.server import OVERLOADED, UNTOLD, ModelServer, Slots, about, too_many
 
 from harness.messages import RawReply
-from harness.pools.pool import PoolLimits
+from harness.pools.limits import PoolLimits
 
 PATIENT = PoolLimits(max_wait_s=600.0)
 

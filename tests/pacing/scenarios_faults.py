@@ -12,7 +12,7 @@ from pacing.scenario import scenario
 from pacing.server import BROKEN, REFUSED, ModelServer, about
 
 from harness.messages import Fault, RawReply
-from harness.pools.pool import PoolLimits
+from harness.pools.limits import PoolLimits
 from harness.window import Window
 
 AT_ONCE = 64

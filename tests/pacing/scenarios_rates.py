@@ -10,7 +10,7 @@ from pacing.load import Asks, Tokens, a_pool
 from pacing.scenario import scenario
 from pacing.server import MIDNIGHT, MinuteWindow, ModelServer, Refill, about
 
-from harness.pools.pool import PoolLimits
+from harness.pools.limits import PoolLimits
 
 RPM = 600.0
 TOKENS = 100_000.0

@@ -12,7 +12,7 @@ from pacing.scenario import scenario
 from pacing.server import MIDNIGHT, Least, MinuteWindow, ModelServer, about, too_many
 
 from harness.messages import RawReply
-from harness.pools.pool import PoolLimits
+from harness.pools.limits import PoolLimits
 
 HOUR = 3_600.0
 ONE_A_SECOND = PoolLimits(requests_per_minute=60)

@@ -18,7 +18,8 @@ from harness.cache.rows import Exchange, NewExchange, UnitId
 from harness.client import Ask, Client
 from harness.identity import Built
 from harness.messages import Fault, Message, RawReply, Reply, Request, TextPart
-from harness.pools.pool import Pool, PoolLimits
+from harness.pools.limits import PoolLimits
+from harness.pools.pool import Pool
 from harness.providers.waits import LearnedLimits
 from harness.settings import Model
 from harness.window import Window

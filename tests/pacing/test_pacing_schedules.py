@@ -16,7 +16,8 @@ from harness.errors import PoolClosedError
 from harness.messages import Fault, Reply, Usage
 from harness.outcomes import ExchangeOutcome as Outcome
 from harness.pools.gate import Slot
-from harness.pools.pool import Pool, PoolLimits
+from harness.pools.limits import PoolLimits
+from harness.pools.pool import Pool
 from harness.providers.waits import LearnedLimits
 from harness.retry import AskBudget, Stop
 

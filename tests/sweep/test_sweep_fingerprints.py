@@ -41,9 +41,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(path.name)
         return probe(path, name=name)
 
-    clock = media_reading.clock_us
+    clock = media_reading.now_us
     monkeypatch.setattr(media_reading, "probe", look)
-    monkeypatch.setattr(media_reading, "clock_us", lambda: clock() + 10_000_000)
+    monkeypatch.setattr(media_reading, "now_us", lambda: clock() + 10_000_000)
     return names
 
 
@@ -91,11 +91,11 @@ def test_racily_new_files_are_read_again(
     write_cases(tmp_path / "data", 2)
     write_config(tmp_path, server.url)
     written = max(path.stat().st_ctime_ns for path in (tmp_path / "data" / "images").iterdir())
-    monkeypatch.setattr(media_reading, "clock_us", lambda: written // 1_000 + 1_900_000)
+    monkeypatch.setattr(media_reading, "now_us", lambda: written // 1_000 + 1_900_000)
     for _ in range(2):
         assert harness(*run_args(tmp_path)).code == 0
     assert len(read) == 4
-    monkeypatch.setattr(media_reading, "clock_us", lambda: written // 1_000 + 2_100_000)
+    monkeypatch.setattr(media_reading, "now_us", lambda: written // 1_000 + 2_100_000)
     for _ in range(2):
         assert harness(*run_args(tmp_path)).code == 0
     assert len(read) == 6 and len(server.arrivals) == 2
@@ -199,7 +199,7 @@ def test_kept_images_are_read_and_kept_once_and_only_those_of_the_share(
         kept.append(media.path.name)
         return load(media, recipe)
 
-    monkeypatch.setattr("harness.cli.run_command.load", noted)
+    monkeypatch.setattr("harness.cli.session_work.load", noted)
     own = [f"{number:03}.png" for number in range(5) if Shard(1, 2).holds(f"c{number:03}")]
     for _ in range(2):
         assert harness(*run_args(tmp_path, "--keep-media", "--shard", "1/2")).code == 0

@@ -127,7 +127,8 @@ def test_a_pipe_is_told_of_waits_and_retries_and_their_reasons(tmp_path: Path) -
     from harness.cli.progress import Progress
     from harness.messages import Fault
     from harness.outcomes import ExchangeOutcome
-    from harness.pools.pool import Pool, PoolLimits
+    from harness.pools.limits import PoolLimits
+    from harness.pools.pool import Pool
 
     pool = Pool("p", PoolLimits())
     pool.report(Fault(ExchangeOutcome.RATE_LIMITED, "slow down", wait_s=42.0))

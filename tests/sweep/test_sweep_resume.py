@@ -54,6 +54,40 @@ def test_a_missing_key_is_named_before_anything_is_sent(tmp_path: Path) -> None:
     assert done.code == 2 and "LAB_KEY" in done.err and server.arrivals == []
 
 
+@pytest.mark.parametrize("held", ["k3y-of-the-lab", "team k3y-of-the-lab", "azN5LW9mLXRoZS1sYWI6"])
+def test_a_key_in_a_header_is_refused_before_anything_is_kept(  # F46
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: str
+) -> None:
+    """The last is how Basic authorization writes it."""
+    monkeypatch.setenv("LAB_KEY", "k3y-of-the-lab")
+    write_cases(tmp_path / "data", 1)
+    with ScriptedServer(right_answer) as server:
+        config = write_config(tmp_path, server.url)
+        given = f"api_key_env = 'LAB_KEY'\nheaders = {{ x-team = 'a', x-lab = '{held}' }}\nendpoint"
+        config.write_text(config.read_text().replace("endpoint", given))
+        done = harness(*run_args(tmp_path))
+        forecast = harness(*run_args(tmp_path, "--dry-run"))
+    assert done.code == 2 and server.arrivals == []
+    assert "header 'x-lab' of provider 'lab' holds an API key" in done.err and "api_key_env" in done.err
+    assert forecast.code == 0 and "this would stop: header 'x-lab'" in forecast.err
+    assert held not in done.err + forecast.err
+    assert not (tmp_path / "store.sqlite3").exists()
+
+
+@pytest.mark.parametrize("key", ["lab", "the-lab-of-others"])
+def test_a_header_without_a_key_is_no_reason_to_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setenv("LAB_KEY", key)  # a short one is a word
+    write_cases(tmp_path / "data", 1)
+    with ScriptedServer(right_answer) as server:
+        config = write_config(tmp_path, server.url)
+        given = "api_key_env = 'LAB_KEY'\nheaders = { x-lab = 'the-lab' }\nendpoint"
+        config.write_text(config.read_text().replace("endpoint", given))
+        assert harness(*run_args(tmp_path)).code == 0
+    assert len(server.arrivals) == 1
+
+
 def test_an_edited_prompt_asks_all_anew_and_keeps_the_old_answers(tmp_path: Path) -> None:  # F3
     write_cases(tmp_path / "data", 3)
     prompt = tmp_path / "prompt.txt"
