@@ -16,7 +16,7 @@ class Sizes:
     exchanges: int = 4_000
     images: int = 400
     image_bytes: int = 1_000_000
-    replayed: int = 4_000
+    replayed: int = 20_000
     cases: int = 20_000
     planned_units: int = 1_000_000
     in_flight: int = 512

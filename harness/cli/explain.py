@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.explaining.unit_facts import Question
 
 
-@click.command("explain", epilog="Example: harness explain latest --case t001 --model gemini-3-flash")
+@click.command("explain", epilog="Example: harness explain latest --case syn-001 --model gemini-3-flash")
 @click.argument("run", default="latest")
 @click.option("--case", "case_id", required=True, metavar="ID", help="The case.")
 @click.option("--model", metavar="M", help="The model. Default: the only one of the run.")

@@ -192,6 +192,10 @@ def _notes(score: Json, width: int) -> Iterator[str]:
         yield from _wrap(f"{name}: {benchmark.baseline_notes[name]}", width)
     meaning = "n: units scored; cov%: units with a usable answer; only complete models have ranks"
     yield from _wrap(meaning, width)
+    for name, (usual, *_) in benchmark.conventions.items():
+        value = score["conventions"].get(name, usual)
+        if value != usual:
+            yield from _wrap(f"convention {name}={value} (usually {usual}): compare like with like", width)
     if score["imported"]:
         yield from _wrap(IMPORTED_NOTE, width)
     repeats, gaps = score["repeats"], len(score["gaps"])

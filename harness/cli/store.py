@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from harness.cache.location import display
+from harness.cache.location import as_given_again, display
+from harness.cache.postgres_address import is_postgres
 from harness.cache.store import Store
 from harness.canonical import JSON
 from harness.cli.options import config_option, json_option, print_json, say, store_option
@@ -32,7 +33,7 @@ def command() -> None:
 @config_option
 def path(store: str | None, config_path: Path | None) -> None:
     """Print which store is used from here, without opening or creating it."""
-    click.echo(display(store_place(store, config_path)))
+    click.echo(_again(store_place(store, config_path)))
 
 
 command.add_command(merge)
@@ -101,3 +102,8 @@ def _rows(facts: Mapping[str, JSON]) -> Iterator[tuple[str, object]]:
             yield name.removesuffix("_at_us").replace("_", " "), when
         else:
             yield name.replace("_", " "), ("yes" if value else "no") if isinstance(value, bool) else value
+
+
+def _again(url: str) -> str:
+    """Return a store's place as --store takes it again; *** stands for a password."""
+    return as_given_again(url) if is_postgres(url) else display(url)

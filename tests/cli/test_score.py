@@ -101,6 +101,14 @@ def test_a_new_convention_is_applied_to_old_answers(tmp_path: Path) -> None:  # 
     assert score["conventions"]["zero_division"] == "skip-empty"
 
 
+def test_a_table_names_the_convention_that_is_not_the_usual_one(tmp_path: Path) -> None:
+    store = str(stored(tmp_path))
+    usual = harness("score", "--store", store).stdout
+    other = harness("score", "--convention", "zero_division=skip-empty", "--store", store).stdout
+    assert "convention" not in usual
+    assert "convention zero_division=skip-empty (usually 0)" in " ".join(other.split())
+
+
 @pytest.mark.parametrize("written", ["zero_division", "zero_division=", "=1", "nope=1", "zero_division=7"])
 def test_a_convention_that_does_not_exist_is_refused(tmp_path: Path, written: str) -> None:
     found = harness("score", "--convention", written, "--store", str(stored(tmp_path)))

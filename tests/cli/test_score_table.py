@@ -39,7 +39,7 @@ def score(*rows: dict[str, Any], **changes: Any) -> dict[str, Any]:
         "synthetic": False,
         "simulated": False,
         "imported": False,
-        "repeats": 1,
+        "conventions": {}, "repeats": 1,
         "references": {"corrected": []},
         "case_errors": {},
         "gaps": [],
