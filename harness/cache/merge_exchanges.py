@@ -83,9 +83,7 @@ async def add_exchanges(
     report.served_new += len(missing)
 
 
-async def _match(
-    target: Target, rows: Sequence[AnyRow], sessions: Mapping[int, int], ids: IdMap
-) -> None:
+async def _match(target: Target, rows: Sequence[AnyRow], sessions: Mapping[int, int], ids: IdMap) -> None:
     """Find those of ours that are the same exchanges."""
     statement = (
         select(EXCHANGE)
