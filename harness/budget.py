@@ -69,7 +69,7 @@ class Budget:
             + (
                 "price = { input = .., output = .. }"
                 if missing == "a price"
-                else "max_tokens (--param max_tokens=N)"
+                else "params = { max_tokens = .. } (or --param max_tokens=N)"
             )
             + f" in [models.{model.name!r}] of harness.toml, or leave --max-cost out"
         )

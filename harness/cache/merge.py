@@ -128,8 +128,7 @@ class _Merging:
         count = select(func.count()).select_from(EXCHANGE)
         total = int((await self.theirs.execute(count)).scalar_one())
         theirs = int((await self.theirs.execute(last)).scalar_one())
-        ours: int = await self.store._step(_last_id, dry=True)
-        ids = IdMap(theirs=theirs, ours=ours)
+        ids = IdMap(theirs=theirs)
         done = 0
         async for rows in self._pages(EXCHANGE, EXCHANGE.c.id, ROWS):
             keys = sorted({row.key for row in rows})
@@ -172,10 +171,6 @@ class _Merging:
                 return
             yield rows
             after = rows[-1]._mapping[order]
-
-
-async def _last_id(target: Target) -> int:
-    return await target.next_id(EXCHANGE) - 1
 
 
 def _call(step: Callable[..., Awaitable[Any]], *given: Any) -> Step:

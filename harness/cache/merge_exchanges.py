@@ -17,12 +17,12 @@ from harness.canonical import sha256_hex, unpack
 class IdMap:
     """Ids of their exchanges -> ours, 8 bytes each; 0: not taken over.
 
-    `theirs` and `ours`: the last ids when the merge began. Only exchanges of ours up to it can be theirs too.
+    `theirs`: the last id when the merge began. Of ours a byte each is kept: one stands for one of theirs.
     """
 
-    def __init__(self, *, theirs: int, ours: int) -> None:
+    def __init__(self, *, theirs: int) -> None:
         self._ours = array("q", bytes(8 * (theirs + 1)))
-        self._matched = bytearray(ours + 1)
+        self._matched = bytearray()
         self.next_dry = 0
 
     def __getitem__(self, id: int) -> int:
@@ -33,7 +33,9 @@ class IdMap:
 
     def take(self, ours: int) -> bool:
         """Note that one of ours stands for one of theirs; False if it already stands for another."""
-        if ours >= len(self._matched) or self._matched[ours]:
+        # Another merge may add to ours meanwhile, so there is no last one.
+        self._matched.extend(bytes(max(ours + 1 - len(self._matched), 0)))
+        if self._matched[ours]:
             return False
         self._matched[ours] = True
         return True
@@ -69,6 +71,8 @@ async def add_exchanges(
             new.append({**row._mapping, "id": ids[row.id], "session_id": sessions[row.session_id]})
     ids.next_dry = first + len(new) if target.dry else 0
     await target.add(EXCHANGE, new)
+    for values in () if target.dry else new:
+        ids.take(values["id"])
     report.exchanges_new += len(new)
     report.exchanges_known += len(rows) - len(new)
     here = {row.id for row in rows}
@@ -79,9 +83,7 @@ async def add_exchanges(
     report.served_new += len(missing)
 
 
-async def _match(
-    target: Target, rows: Sequence[AnyRow], sessions: Mapping[int, int], ids: IdMap
-) -> None:
+async def _match(target: Target, rows: Sequence[AnyRow], sessions: Mapping[int, int], ids: IdMap) -> None:
     """Find those of ours that are the same exchanges."""
     statement = (
         select(EXCHANGE)

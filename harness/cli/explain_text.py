@@ -82,14 +82,10 @@ def _exchange(paper: _Paper, number: int, one: Facts, *, full: bool) -> None:
 
 
 def _told(one: Facts) -> Iterator[str]:
-    yield f"{one['at']}, status {one['status']}, {_latency(one)}; {_tokens(one)}, {_cost(one)}"
-    served = one["served_model"]
-    by = f"{one['model']} of {one['provider']} at {one['endpoint']}"
-    yield f"asked {by}{f', served by {served}' if served and served != one['model'] else ''}"
-    if one["cached"]:
-        yield f"taken from the store: paid by session {one['session']} of run {one['paid_by_run']}"
+    if one["imported"]:
+        yield f"imported {one['at']} by session {one['session']}, exchange {one['exchange']}"
     else:
-        yield f"sent by session {one['session']} of this run; exchange {one['exchange']}"
+        yield from _sent(one)
     if one["finish_reason"]:
         yield f"finish reason: {one['finish_reason']}"
     if one["message"]:
@@ -102,6 +98,17 @@ def _told(one: Facts) -> Iterator[str]:
         yield "an API key that the server echoed is masked in it"
     if one["not_usable_because"]:
         yield f"not usable: {_cut(one['not_usable_because'])}"
+
+
+def _sent(one: Facts) -> Iterator[str]:
+    yield f"{one['at']}, status {one['status']}, {_latency(one)}; {_tokens(one)}, {_cost(one)}"
+    served = one["served_model"]
+    by = f"{one['model']} of {one['provider']} at {one['endpoint']}"
+    yield f"asked {by}{f', served by {served}' if served and served != one['model'] else ''}"
+    if one["cached"]:
+        yield f"taken from the store: paid by session {one['session']} of run {one['paid_by_run']}"
+    else:
+        yield f"sent by session {one['session']} of this run; exchange {one['exchange']}"
 
 
 def _latency(one: Facts) -> str:

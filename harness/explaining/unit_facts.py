@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from harness.answers.readings import read_answer
 from harness.attempts import AttemptPolicy, read_reply
@@ -31,9 +31,18 @@ from harness.nearest import nearest
 from harness.offline.records import RecordMaker, Send
 from harness.offline.replay import ReplayedUnit, Replayer
 from harness.offline.stored_run import StoredRun, load_run
+from harness.settings import IMPORTED
 
 Facts: TypeAlias = dict[str, Any]
 """JSON throughout: what `harness explain --json` prints."""
+
+
+_NOBODY: Final[Facts] = {
+    "by": "import",
+    "why_snapshot": None,
+    "asks": False,
+    "told": "its answers are imported, and nobody is asked for it; `harness import` adds what is missing",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +65,7 @@ async def explain_unit(store: Store, ref: str, question: Question, config: Confi
     linked = await store.linked_unit(stored.run.id, unit)
     replayer = Replayer(stored)
     replayed = replayer.replay(unit, linked)
-    planned = await planned_unit(store, stored, unit, linked, config, question.data)
+    imported = stored.manifest.models[unit.model].imported
     sends = list(RecordMaker(stored, replayer).sends(replayed))
     policy = snapshot_unit(stored, unit, 0).condition.policy
     state, result = replayed.state, replayed.result
@@ -74,7 +83,14 @@ async def explain_unit(store: Store, ref: str, question: Question, config: Confi
         "why": why(result, state),
         "sessions_not_ended": await _not_ended(store, stored),
         "exchanges": await _exchanges(store, replayed, sends, policy, question.attempt),
-        "next": await _next(store, planned, replayed, question.attempt),
+        "next": dict(_NOBODY)
+        if imported
+        else await _next(
+            store,
+            await planned_unit(store, stored, unit, linked, config, question.data),
+            replayed,
+            question.attempt,
+        ),
     }
 
 
@@ -144,6 +160,7 @@ def _send_facts(send: Send, policy: AttemptPolicy, run: str | None, after: int) 
         "at": shown_moment(data.started_at_us),
         "session": send.exchange.session,
         "paid_by_run": run,
+        "imported": data.adapter == IMPORTED,
         "cached": not send.paid_here,
         "provider": data.provider,
         "endpoint": data.endpoint,

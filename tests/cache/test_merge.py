@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import sqlite3
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from store_examples import a_key, a_session, an_exchange, dump
 
+from harness.cache import merge as merge_module
 from harness.cache.merge_report import MergeReport
 from harness.cache.rows import Link, UnitId, UnitState
 from harness.cache.store import Store, bring_up_to_date
@@ -437,6 +439,38 @@ async def test_an_older_store_is_read_from_a_migrated_copy(
     assert report.units_new == 1
     assert content(other_path) == before
     assert migrated and not migrated[0].exists()
+
+
+async def test_two_merges_at_once_take_each_exchange_once(
+    store: Store, other_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merge_module, "ROWS", 2)
+    async with opened(other_path) as other:
+        run, session = await a_session(other, "theirs")
+        for number in range(6):
+            # Two by two they are equal: as many as there are stay.
+            await ask(other, run, session, UnitId("m", "both", str(number)), name="x", at=number // 2)
+    reports = await asyncio.gather(merged(store, other_path), merged(store, other_path))
+    assert sum(report.exchanges_new for report in reports) == 6
+    assert await store.last_exchange_id() == 6
+    assert await store.verify() == []
+
+
+async def test_a_merge_of_an_older_store_names_no_backup_that_is_gone(
+    store: Store, other_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(other_path) as other:
+        run, session = await a_session(other, "theirs")
+        await ask(other, run, session, ONE)
+    with sqlite3.connect(other_path) as database:
+        database.execute("ALTER TABLE media DROP COLUMN plain")
+        for column in ("ctime_ns", "inode", "reader"):
+            database.execute(f"ALTER TABLE media_place DROP COLUMN {column}")
+        database.execute("UPDATE meta SET value = '1'")
+        database.execute("PRAGMA user_version = 1")
+    database.close()
+    assert (await merged(store, other_path)).units_new == 1
+    assert "is kept as" not in caplog.text
 
 
 async def test_a_damaged_blob_is_not_taken_over(store: Store, other_path: Path) -> None:

@@ -505,3 +505,16 @@ def test_the_condition_of_the_answers_is_the_users_word(folder: Path) -> None:
     write("a.jsonl", [line(number) for number in range(CASES)])
     bring("a.jsonl", "--condition", "complaint")
     assert {row["condition"] for row in harness("score", "--json").json["rows"]} == {"complaint"}
+
+
+def test_explain_says_that_nobody_is_asked_for_an_imported_unit(folder: Path) -> None:
+    write("a.jsonl", [line(number) for number in range(CASES)])
+    assert bring("a.jsonl", "--data", "data").code == 0
+    done = harness("explain", "--case", "c000")
+    assert done.code == 0, done.err
+    assert "its answers are imported, and nobody is asked for it" in " ".join(done.out.split())
+    for misleading in ("nothing can be sent", "--conditions", "harness run", "paid by"):
+        assert misleading not in " ".join(done.out.split())
+    facts = harness("explain", "--case", "c000", "--json").json
+    assert facts["next"]["asks"] is False
+    assert facts["exchanges"][0]["imported"] is True

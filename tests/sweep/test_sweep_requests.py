@@ -151,6 +151,18 @@ def test_dry_run_sends_nothing_writes_nothing_and_names_unknown_prices(tmp_path:
         assert (model["units"], model["finished"], model["stored"], model["to_send"]) == (4, 0, 3, 1)
 
 
+def test_max_cost_says_how_a_missing_output_limit_is_written(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 1)
+    with ScriptedServer(right_answer) as server:
+        config = write_config(tmp_path, server.url)
+        config.write_text(config.read_text() + "price = { input = 1.0, output = 1.0 }\n")
+        done = harness(*run_args(tmp_path, "--max-cost", "1"))
+        said = done.err.partition("; give ")[2].partition(" (or ")[0]
+        config.write_text(config.read_text() + said.replace("..", "1000") + "\n")
+        assert done.code == 2 and not server.arrivals
+        assert harness(*run_args(tmp_path, "--max-cost", "1")).code == 0
+
+
 def test_max_cost_stops_before_it_is_exceeded(tmp_path: Path) -> None:
     write_cases(tmp_path / "data", 20)
     with ScriptedServer(lambda a: chat_reply(answer_text(), usage=(1000, 1000))) as server:
