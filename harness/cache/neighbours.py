@@ -54,6 +54,10 @@ class NeighbourStore(StorePart):
         newest = _NEWEST.where(EXCHANGE.c.twin == twin).limit(MOST_OF_CASE)
         return await self._requests(newest)
 
+    async def requests_of_ids(self, ids: Collection[int]) -> list[StoredRequest]:
+        """Return the answered requests among the newest of these exchanges, newest first."""
+        return await self._requests(_NEWEST.where(EXCHANGE.c.id.in_(sorted(ids)[-MOST_OF_CASE:])))
+
     async def requests_of_case(
         self, runs: Sequence[Run], models: Collection[str], conditions: Collection[str], case_id: str
     ) -> list[StoredRequest]:

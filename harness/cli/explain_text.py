@@ -21,7 +21,8 @@ def render(facts: Facts, *, width: int, full: bool = False) -> str:
     for number, exchange in enumerate(facts["exchanges"], start=1):
         _exchange(paper, number, exchange, full=full)
     if not facts["exchanges"]:
-        paper.line("", "no exchange is linked to it")
+        of = "" if facts["attempt"] is None else f" of attempt {facts['attempt']}"
+        paper.line("", f"no exchange{of} is linked to it")
     _next(paper, facts)
     return paper.text
 
@@ -69,10 +70,10 @@ def _head(paper: _Paper, facts: Facts) -> None:
 
 
 def _exchange(paper: _Paper, number: int, one: Facts, *, full: bool) -> None:
-    ask = "reformatter" if one["purpose"] == "reformat" else f"{one['purpose']}, attempt {one['attempt']}"
+    ask = _ask(one)
     tags = [name for name, on in (("USED", one["used"]), ("an earlier round", one["earlier_round"])) if on]
     marks = f" [{', '.join(tags)}]" if tags else ""
-    paper.line("", f"{number}. {ask}, send {one['send']}: {one['outcome']}{marks}", hanging="   ")
+    paper.line("", f"{number}. {ask}: {one['outcome']}{marks}", hanging="   ")
     for sentence in _told(one):
         paper.line("   ", sentence, hanging="  ")
     for name in ("text", "reasoning") if full else ("text",):
@@ -81,15 +82,22 @@ def _exchange(paper: _Paper, number: int, one: Facts, *, full: bool) -> None:
     paper.line("", "")
 
 
+def _ask(one: Facts) -> str:
+    if not one["imported"]:
+        name = "reformatter" if one["purpose"] == "reformat" else f"answer, attempt {one['attempt']}"
+        return f"{name}, send {one['send']}"
+    if one["attempt"] == 0:
+        return "imported answer, replaced by a newer import"
+    return f"imported answer, attempt {one['attempt']}"
+
+
 def _told(one: Facts) -> Iterator[str]:
-    if one["imported"]:
-        yield f"imported {one['at']} by session {one['session']}, exchange {one['exchange']}"
-    else:
-        yield from _sent(one)
+    yield from _origin(one) if one["imported"] else _asked(one)
     if one["finish_reason"]:
         yield f"finish reason: {one['finish_reason']}"
     if one["message"]:
-        yield f"the provider's words: {_cut(one['message'])}"
+        words = "why there is no answer" if one["imported"] else "the provider's words"
+        yield f"{words}: {_cut(one['message'])}"
     if one["outcome"] != one["stored_outcome"]:
         yield f"when it came it was read as {one['stored_outcome']}"
     if one["maybe_billed"]:
@@ -100,7 +108,26 @@ def _told(one: Facts) -> Iterator[str]:
         yield f"not usable: {_cut(one['not_usable_because'])}"
 
 
-def _sent(one: Facts) -> Iterator[str]:
+def _origin(one: Facts) -> Iterator[str]:
+    """Yield where an imported answer comes from, how it was read, and only what its file says of it."""
+    source = one["source"]
+    known = source["file"] is not None
+    file = f"{source['file']!r}, row {source['row']}" if known else "a file that is not known"
+    digest = f" (sha256 {source['sha256'][:12]})" if source["sha256"] else ""
+    yield f"imported from {file}{digest}, by session {one['session']}; exchange {one['exchange']}"
+    version = f" {source['tool_version']}" if source["tool_version"] else ""
+    paths = [f"{name} at {path}" for name, path in sorted(source["paths"].items())]
+    choice = [f"answer {source['choice'] + 1} of its row"] if source["choice"] else []
+    how = ", ".join([*choice, *paths])
+    yield f"read as {source['format'] or 'an unknown format'}{version}{f': {how}' if how else ''}"
+    when = f"asked {one['at']}, " if source["stated_at"] else ""
+    took = "" if one["latency_s"] is None else f"{one['latency_s']:.2f} s, "
+    yield f"the file says: {when}{took}{_tokens(one)}, {_cost(one)}"
+    if one["served_model"]:
+        yield f"served by {one['served_model']}"
+
+
+def _asked(one: Facts) -> Iterator[str]:
     yield f"{one['at']}, status {one['status']}, {_latency(one)}; {_tokens(one)}, {_cost(one)}"
     served = one["served_model"]
     by = f"{one['model']} of {one['provider']} at {one['endpoint']}"
@@ -182,7 +209,9 @@ def _miss(paper: _Paper, found: Facts) -> None:
     paper.line("  ", f"nothing stored answers {ask}, key {found['key'][:16]}", hanging="  ")
     near = found["nearest"]
     if near is None:
-        paper.line("  ", "nothing in this store comes near it: no answered request of this kind is kept")
+        unanswered = "no answer to a request about this case is stored"
+        was = unanswered if found["ever_asked"] else "it was never asked"
+        paper.line("  ", f"nothing in this store comes near it: {was}", hanging="  ")
         return
     run = f" of run {near['run']}" if near["run"] else ""
     same = "in nothing that is stored" if not near["told"] else f"in {near['n_differences']}"

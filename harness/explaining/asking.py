@@ -60,9 +60,10 @@ class NextAsk:
 
 @dataclass(frozen=True, slots=True)
 class AllServed:
-    """Nothing would be sent: stored answers make the unit end so."""
+    """Nothing would be sent: stored answers make the unit end so, with the attempt `last` (0: none)."""
 
     outcome: UnitOutcome
+    last: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,8 @@ def _condition(
 
 
 def _prompt(stored: StoredRun, ref: BlobRef) -> Prompt:
+    if stored.manifest.imported:
+        return Prompt(ref.id, ref.sha256, "")  # a note about a prompt has no placeholders
     return Prompt(ref.id, ref.sha256, stored.blobs[ref.sha256].decode("utf-8"))
 
 
@@ -159,11 +162,12 @@ def _recipes(linked: LinkedUnit | None) -> Mapping[str, str]:
 
 
 async def next_ask(
-    store: Store, planned: PlannedUnit, attempt: int | None = None
+    store: Store, planned: PlannedUnit, attempt: int | None = None, *, made: bool = True
 ) -> NextAsk | AllServed | CannotAsk:
     """Return the first ask of a unit that nothing stored serves; with `attempt`, that attempt's ask.
 
-    Reads images where a recipe depends on them, asks nobody.
+    An attempt that the run never `made` is asked only where the attempts before it lead there: until then
+    theirs is the first ask. Reads images where a recipe depends on them, asks nobody.
     """
     problem = planned.unit.case.problem
     if problem is not None:
@@ -172,7 +176,7 @@ async def next_ask(
     if planned.unit.model.reformatter is None:
         policy = replace(policy, reformat=False)
     try:
-        asker = _Looking(store, planned, _messages(planned), attempt)
+        asker = _Looking(store, planned, _messages(planned), attempt, jumps=made)
         result = await run_attempts(asker, policy)
     except _Found as found:
         return found.ask
@@ -180,7 +184,7 @@ async def next_ask(
         if isinstance(error, StoreError):
             raise
         return CannotAsk(str(error))
-    return AllServed(result.outcome)
+    return AllServed(result.outcome, max((ask.attempt for ask in result.asks), default=0))
 
 
 def _messages(planned: PlannedUnit) -> tuple[Message, ...]:
@@ -212,12 +216,14 @@ class _Looking:
     planned: PlannedUnit
     messages: tuple[Message, ...]
     attempt: int | None
+    jumps: bool
+    """Straight to `attempt`, whatever the attempts before it came to."""
 
     async def answer(self, attempt: int, feedback: Feedback | None) -> Asked:
         unit, structured = self.planned.unit, self.planned.structured
         messages = self.messages if feedback is None else feedback_messages(self.messages, feedback)
         wanted = self.attempt
-        if wanted is not None and wanted != attempt and unit.condition.policy.reask == "same":
+        if self.jumps and wanted is not None and wanted != attempt and unit.condition.policy.reask == "same":
             attempt = wanted  # what it asks depends on no earlier answer
         request = unit_request(unit, messages, structured, attempt)
         return await self._look(request, unit.model.model, stop=attempt == wanted)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from harness.cache.key import media_in
 from harness.cache.neighbours import StoredRequest
-from harness.cache.rows import Run
+from harness.cache.rows import UnitId
 from harness.cache.store import Store
 from harness.canonical import JSON
 from harness.explaining.components import Difference, Identity, differences, stored_identity
@@ -14,6 +15,7 @@ from harness.manifest import read_manifest
 from harness.messages import Purpose
 
 MOST_SHOWN = 12
+_TEXTS = frozenset({"message text", "system text", "messages"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,8 @@ class Neighbour:
     stored: StoredRequest
     differences: tuple[Difference, ...]
     run: str | None
+    own: bool = False
+    """The unit's own, in the run that is asked about."""
 
     @property
     def is_elsewhere(self) -> bool:
@@ -41,47 +45,89 @@ class Neighbour:
         }
 
 
-async def nearest_neighbour(
-    store: Store, wanted: Identity, *, key: str, twin: str, purpose: Purpose, case_id: str
-) -> Neighbour | None:
-    """Return the stored request with the fewest differing components, the newest of equals; None: no store.
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """A request that nothing stored answers, and the unit that needs it.
 
+    `own`: the exchanges linked to this unit in its run. `text_tells`: its text depends on the case, so that
+    a request of the same text is one about the same case.
+    """
+
+    identity: Identity
+    key: str
+    twin: str
+    purpose: Purpose
+    benchmark: str
+    unit: UnitId
+    own: Collection[int] = ()
+    text_tells: bool = True
+
+
+async def nearest_neighbour(store: Store, sought: Sought) -> Neighbour | None:
+    """Return the stored request about the same case with the fewest differing components.
+
+    Of equals the unit's own wins, then the newest. None: nothing that was asked about this case is stored.
+    The same case: linked to its id in the same condition, or of the same media, or of the same text.
     Looked for where it can be: at other endpoints, among what any run asked about this case, among the
     latest requests to this model, then among the latest of this purpose.
     """
+    linked, others = await _of_case(store, sought)
+    same = {one.id for one in linked} | set(sought.own)
+    elsewhere = {one.id for one in others} - same
     found = [
-        *await store.requests_of_twin(twin),
-        *await _of_case(store, case_id),
-        *await store.recent_requests(purpose, wanted.model),
+        *await store.requests_of_ids(sought.own),
+        *await store.requests_of_twin(sought.twin),
+        *linked,
+        *await store.recent_requests(sought.purpose, sought.identity.model),
     ]
-    best = _best(wanted, key, purpose, found)
+    best = _best(sought, found, same, elsewhere)
     if best is None:
-        best = _best(wanted, key, purpose, await store.recent_requests(purpose))
+        best = _best(sought, await store.recent_requests(sought.purpose), same, elsewhere)
     if best is None:
         return None
     runs = await store.run_of_session([best[1].session])
-    return Neighbour(best[1], best[0], runs.get(best[1].session))
+    return Neighbour(best[1], best[0], runs.get(best[1].session), own=best[1].id in sought.own)
 
 
-async def _of_case(store: Store, case_id: str) -> list[StoredRequest]:
-    runs: list[Run] = sorted(await store.runs(), key=lambda run: run.id, reverse=True)
+async def _of_case(store: Store, sought: Sought) -> tuple[list[StoredRequest], list[StoredRequest]]:
+    """Return what runs of the benchmark asked about the case: in the unit's condition, and in others."""
+    every = sorted(await store.runs(), key=lambda run: run.id, reverse=True)
+    runs = [run for run in every if run.benchmark == sought.benchmark]
     models: set[str] = set()
     conditions: set[str] = set()
     for run in runs:
         manifest = read_manifest(run.manifest)
         models |= manifest.models.keys()
         conditions |= manifest.conditions.keys()
-    return await store.requests_of_case(runs, models, conditions, case_id)
+    unit = sought.unit
+    others = conditions - {unit.condition}
+    return (
+        await store.requests_of_case(runs, models, {unit.condition}, unit.case_id),
+        await store.requests_of_case(runs, models, others, unit.case_id) if others else [],
+    )
 
 
 def _best(
-    wanted: Identity, key: str, purpose: Purpose, found: Iterable[StoredRequest]
+    sought: Sought, found: Iterable[StoredRequest], same: Collection[int], elsewhere: Collection[int]
 ) -> tuple[tuple[Difference, ...], StoredRequest] | None:
-    unlike = {one.id: one for one in found if one.key != key and one.purpose == purpose}
+    unlike = {one.id: one for one in found if one.key != sought.key and one.purpose == sought.purpose}
     compared = []
     for one in unlike.values():
         try:
-            compared.append((differences(stored_identity(one), wanted), one))
+            stored = stored_identity(one)
+            told = differences(stored, sought.identity)
         except ValueError:
             continue  # damaged; `store verify` names it
-    return min(compared, key=lambda pair: (len(pair[0]), -pair[1].id), default=None)
+        if one.id in same or (one.id not in elsewhere and _of_same_case(sought, stored, told)):
+            compared.append((told, one))
+    return min(
+        compared, key=lambda pair: (len(pair[0]), pair[1].id not in sought.own, -pair[1].id), default=None
+    )
+
+
+def _of_same_case(sought: Sought, stored: Identity, told: Iterable[Difference]) -> bool:
+    """Return whether a request that no link ties to the case is about it all the same."""
+    shown = {sha256 for sha256, _, _ in media_in(stored.body)}
+    if shown & {sha256 for sha256, _, _ in media_in(sought.identity.body)}:
+        return True
+    return sought.text_tells and not any(one.component in _TEXTS for one in told)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from harness.attempts import UnitResult
@@ -33,9 +33,15 @@ _ENDED: Final[Mapping[UnitOutcome, str]] = {
     UnitOutcome.GAP: "today's reading needs an ask that nobody made",
 }
 
+_IMPORTED: Final[Mapping[UnitOutcome, str]] = {
+    UnitOutcome.PROVIDER_ERROR: "the imported row holds a failure, not an answer: nobody's answer",
+}
 
-def why(result: UnitResult, state: UnitState | None) -> list[str]:
-    """Return why a unit stands as it does, in order of weight."""
+
+def why(result: UnitResult, state: UnitState | None, *, imported: bool = False) -> list[str]:
+    """Return why a unit stands as it does, in order of weight. `imported`: its answers come from files."""
+    if imported and (state is None or result.outcome is UnitOutcome.NOT_ATTEMPTED):
+        return ["the imported files hold no answer for this unit"]
     if state is None:
         return ["the run has not reached this unit: nothing was asked"]
     if state.outcome is None:
@@ -43,7 +49,7 @@ def why(result: UnitResult, state: UnitState | None) -> list[str]:
             "the unit is open: it was begun and not finished, because its process was killed or is at work, "
             "or --again marked it"
         ]
-    said = [_ENDED[result.outcome]]
+    said = [_IMPORTED.get(result.outcome, _ENDED[result.outcome]) if imported else _ENDED[result.outcome]]
     if result.error is not None:
         said.append(f"{result.error.kind}: {result.error.message}")
     if result.filled_keys:
@@ -70,7 +76,17 @@ def what_next(state: UnitState | None, *, complete: bool) -> str:
         return f"{told}; but what it would ask today is not what is stored, so a new run would ask it anew"
     if complete:
         return "the next run takes stored answers for this unit: nothing is sent or paid"
+    if state is None:
+        return "the run has not asked this unit yet; the same run, started again, asks it"
     return "the next run asks this unit anew"
+
+
+def not_needed(attempt: int, last: int, outcome: UnitOutcome, *, made: bool) -> str:
+    """Return why stored answers end a unit before `attempt`; `last` is the attempt that ended it."""
+    was = "was made, but is not needed today" if made else "was never made, and is not needed"
+    gave = outcome in {UnitOutcome.VALID, UnitOutcome.RECOVERED}
+    did = "gave the answer" if gave else f"ended it as {outcome}"
+    return f"attempt {attempt} {was}: attempt {last} {did}"
 
 
 def way_out(neighbour: Neighbour, *, model: str, provider: str) -> str | None:
@@ -108,9 +124,18 @@ _HINTS: Final[Mapping[Component, str]] = {
 }
 
 
-def difference_sentence(one: Difference) -> str:
-    """Return one difference as a line."""
+_APART: Final[frozenset[Component]] = frozenset({"adapter", "model", "attempt", "repeat"})
+"""Where these differ, no change of anything else could make the stored answer this one's."""
+
+
+def difference_sentences(found: Sequence[Difference]) -> list[str]:
+    """Return differences as lines, each with what it means where that can help."""
+    apart = any(one.component in _APART for one in found)
+    return [_sentence(one, hinted=not apart or one.component in _APART) for one in found]
+
+
+def _sentence(one: Difference, *, hinted: bool) -> str:
     where = f" {one.path}" if one.path else ""
     told = f"{one.component}{where}: stored {one.stored}, wanted {one.wanted}"
-    hint = _HINTS.get(one.component)
+    hint = _HINTS.get(one.component) if hinted else None
     return f"{told} - {hint}" if hint else told

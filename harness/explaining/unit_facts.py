@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from harness.answers.readings import read_answer
 from harness.attempts import AttemptPolicy, read_reply
-from harness.cache.rows import UnitId
+from harness.benchmarks.prompts import placeholders
+from harness.cache.rows import LinkedUnit, Session, UnitId
 from harness.cache.store import Store
 from harness.canonical import JSON
 from harness.config import Config
@@ -23,8 +24,9 @@ from harness.explaining.asking import (
     snapshot_unit,
 )
 from harness.explaining.components import wanted_identity
-from harness.explaining.nearest import MOST_SHOWN, Neighbour, nearest_neighbour
-from harness.explaining.sentences import difference_sentence, way_out, what_next, why
+from harness.explaining.imported import import_facts, imported_next
+from harness.explaining.nearest import MOST_SHOWN, Neighbour, Sought, nearest_neighbour
+from harness.explaining.sentences import difference_sentences, not_needed, way_out, what_next, why
 from harness.messages import Reply
 from harness.moments import shown_moment
 from harness.nearest import nearest
@@ -35,14 +37,6 @@ from harness.settings import IMPORTED
 
 Facts: TypeAlias = dict[str, Any]
 """JSON throughout: what `harness explain --json` prints."""
-
-
-_NOBODY: Final[Facts] = {
-    "by": "import",
-    "why_snapshot": None,
-    "asks": False,
-    "told": "its answers are imported, and nobody is asked for it; `harness import` adds what is missing",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +59,11 @@ async def explain_unit(store: Store, ref: str, question: Question, config: Confi
     linked = await store.linked_unit(stored.run.id, unit)
     replayer = Replayer(stored)
     replayed = replayer.replay(unit, linked)
-    imported = stored.manifest.models[unit.model].imported
     sends = list(RecordMaker(stored, replayer).sends(replayed))
     policy = snapshot_unit(stored, unit, 0).condition.policy
     state, result = replayed.state, replayed.result
-    return {
+    imported = stored.manifest.models[unit.model].imported
+    facts: Facts = {
         "run": stored.run.name,
         "digest": stored.run.digest,
         "benchmark": stored.run.benchmark,
@@ -77,21 +71,31 @@ async def explain_unit(store: Store, ref: str, question: Question, config: Confi
         "condition": unit.condition,
         "model": unit.model,
         "repeat": unit.repeat,
+        "attempt": question.attempt,
+        "imported": imported,
         "state": _state_name(replayed),
         "stored_outcome": None if state is None or state.outcome is None else str(state.outcome),
         "stage": result.stage,
-        "why": why(result, state),
+        "why": why(result, state, imported=imported),
         "sessions_not_ended": await _not_ended(store, stored),
         "exchanges": await _exchanges(store, replayed, sends, policy, question.attempt),
-        "next": dict(_NOBODY)
-        if imported
-        else await _next(
-            store,
-            await planned_unit(store, stored, unit, linked, config, question.data),
-            replayed,
-            question.attempt,
-        ),
     }
+    if imported:
+        sessions = await store.sessions(stored.run.id)
+        _tell_import(facts["exchanges"], sends, sessions)
+        return facts | {"next": imported_next(answered=bool(result.used))}
+    planned = await planned_unit(store, stored, unit, linked, config, question.data)
+    return facts | {"next": await _next(store, planned, replayed, linked, question.attempt)}
+
+
+def _tell_import(exchanges: Sequence[Facts], sends: Sequence[Send], sessions: Sequence[Session]) -> None:
+    """Replace what an imported exchange does not know of a send: its status, and times that no file gave."""
+    data = {send.exchange.id: send.exchange.data for send in sends}
+    for one in exchanges:
+        found = import_facts(data[one["exchange"]], sessions)
+        one |= {"source": found, "status": None, "latency_s": found["total_s"]}
+        if not found["stated_at"]:
+            one["at"] = None
 
 
 def _unit(stored: StoredRun, question: Question) -> UnitId:
@@ -198,20 +202,37 @@ def _complaint(send: Send, policy: AttemptPolicy) -> str | None:
     return None if found.error is None else found.error.message
 
 
-async def _next(store: Store, planned: PlannedUnit, replayed: ReplayedUnit, attempt: int | None) -> Facts:
-    ask = await next_ask(store, planned, attempt)
+async def _next(
+    store: Store,
+    planned: PlannedUnit,
+    replayed: ReplayedUnit,
+    linked: LinkedUnit | None,
+    attempt: int | None,
+) -> Facts:
+    links = () if linked is None else linked.links
+    made = attempt in {link.attempt for link, _ in links if link.purpose == "answer"}
+    ask = await next_ask(store, planned, attempt, made=made)
+    if made and isinstance(ask, NextAsk) and ask.served_by is None:
+        # A request for it that is not stored is a miss only where the attempts before it lead to it.
+        whole = await next_ask(store, planned)
+        ask = whole if isinstance(whole, AllServed) else ask
     facts: Facts = {"by": planned.basis, "why_snapshot": planned.why_snapshot}
     match ask:
         case CannotAsk(reason=reason):
             return facts | {"asks": False, "told": f"nothing can be sent for this unit: {reason}"}
-        case AllServed(outcome=outcome):
+        case AllServed(outcome=outcome, last=last):
             told = what_next(replayed.state, complete=True)
+            if attempt is not None and attempt > last:
+                told = f"{not_needed(attempt, last, outcome, made=made)}; {told}"
             return facts | {"asks": False, "told": told, "outcome": str(outcome)}
         case NextAsk():
-            return facts | await _ask_facts(store, planned, replayed, ask)
+            own = [exchange.id for _, exchange in links]
+            return facts | await _ask_facts(store, planned, replayed, ask, own)
 
 
-async def _ask_facts(store: Store, planned: PlannedUnit, replayed: ReplayedUnit, ask: NextAsk) -> Facts:
+async def _ask_facts(
+    store: Store, planned: PlannedUnit, replayed: ReplayedUnit, ask: NextAsk, own: Sequence[int]
+) -> Facts:
     facts: Facts = {
         "asks": ask.served_by is None,
         "told": what_next(replayed.state, complete=ask.served_by is not None),
@@ -224,23 +245,27 @@ async def _ask_facts(store: Store, planned: PlannedUnit, replayed: ReplayedUnit,
     }
     if ask.served_by is not None:
         return facts
-    identity = wanted_identity(ask.built, ask.request, ask.model)
-    found = await nearest_neighbour(
-        store,
-        identity,
+    unit = planned.unit
+    sought = Sought(
+        identity=wanted_identity(ask.built, ask.request, ask.model),
         key=ask.built.key,
         twin=ask.built.twin,
         purpose=ask.purpose,
-        case_id=planned.unit.id.case_id,
+        benchmark=planned.benchmark.name,
+        unit=unit.id,
+        own=own,
+        text_tells=ask.purpose == "reformat" or bool(placeholders(unit.condition.prompt)),
     )
-    return facts | {"nearest": None if found is None else _neighbour_facts(found, ask)}
+    found = await nearest_neighbour(store, sought)
+    near = None if found is None else _neighbour_facts(found, ask)
+    return facts | {"ever_asked": bool(own), "nearest": near}
 
 
 def _neighbour_facts(found: Neighbour, ask: NextAsk) -> Mapping[str, JSON]:
     provider = ask.model.provider.name
     return {
         **found.to_json(),
-        "told": [difference_sentence(one) for one in found.differences[:MOST_SHOWN]],
+        "told": difference_sentences(found.differences)[:MOST_SHOWN],
         "way_out": way_out(found, model=ask.model.name, provider=provider),
     }
 

@@ -257,9 +257,64 @@ def test_a_new_wire_revision_is_named(one: Path, monkeypatch: pytest.MonkeyPatch
     assert "another version of the program" in facts(one)["next"]["nearest"]["way_out"]
 
 
-def test_an_attempt_that_nobody_made_differs_in_attempt_only(one: Path) -> None:  # F11 F50
-    assert missed(one, "--attempt", "2") == [("attempt", "")]
+def test_an_attempt_that_was_never_needed_is_no_miss(one: Path) -> None:  # F11 F50
+    found = facts(one, "--attempt", "2")["next"]
+    assert (found["asks"], found["outcome"], "nearest" in found) == (False, "valid", False)
+    assert found["told"].startswith("attempt 2 was never made, and is not needed: attempt 1 gave the answer")
+    assert "anew" not in found["told"]
+    shown = explain(one, "--attempt", "2").out
+    assert "no exchange of attempt 2 is linked to it" in shown and "nothing stored answers" not in shown
     assert facts(one, "--attempt", "1")["next"]["served_by"] == 1
+
+
+def test_an_attempt_that_was_never_made_waits_for_the_one_before_it(one: Path) -> None:  # F50
+    edit_config(one, "[models.m]", "[models.m]\nparams = { temperature = 0.5 }")
+    assert missed(one, "--attempt", "2") == [("parameter", "temperature")]
+    assert facts(one, "--attempt", "2")["next"]["attempt"] == 1
+
+
+def test_an_attempt_that_was_made_is_compared_by_itself(tmp_path: Path) -> None:  # F11 F50
+    swept(tmp_path, script=lambda arrival: right_answer(arrival) if arrival.number else chat_reply("Hm."))
+    assert facts(tmp_path, "--attempt", "2")["next"]["served_by"] == 2
+    edit_config(tmp_path, "[models.m]", "[models.m]\nparams = { temperature = 0.5 }")
+    found = facts(tmp_path, "--attempt", "2")["next"]
+    assert (found["attempt"], found["nearest"]["exchange"]) == (2, 2)
+
+
+def test_the_units_own_exchange_is_nearer_than_another_runs(one: Path) -> None:  # F50
+    edit_config(one, "[models.m]", "[models.m]\nparams = { temperature = 0.7 }")
+    first = facts(one)["run"]
+    assert swept_again(one, "--name", "warm").code == 0
+    edit_config(one, "temperature = 0.7", "temperature = 0.9")
+    near = facts(one, first)["next"]["nearest"]
+    assert (near["exchange"], near["run"]) == (1, first)
+    assert facts(one, "warm")["next"]["nearest"]["run"] == "warm"
+
+
+def swept_again(folder: Path, *more: str) -> Done:
+    """Run a sweep by the configuration as it stands, but for the address."""
+    with ScriptedServer(right_answer) as server:
+        path = folder / "harness.toml"
+        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = [f'base_url = "{server.url}/v1"' if one.startswith("base_url") else one for one in lines]
+        path.write_text("\n".join(lines), encoding="utf-8")
+        return harness(*run_args(folder, *more))
+
+
+def test_a_unit_that_was_never_asked_is_not_compared_with_another_case(tmp_path: Path) -> None:  # F50
+    swept(tmp_path, cases=2)
+    with sqlite3.connect(tmp_path / "store.sqlite3") as database:
+        links = "SELECT exchange_id FROM unit_exchange WHERE case_id = 'c001'"
+        ((asked,),) = database.execute(links).fetchall()
+        for table in ("unit_exchange", "unit"):
+            database.execute(f"DELETE FROM {table} WHERE case_id = 'c001'")
+        database.execute("DELETE FROM served WHERE exchange_id = ?", (asked,))
+        database.execute("DELETE FROM exchange WHERE id = ?", (asked,))
+    database.close()
+    found = facts(tmp_path, case="c001")
+    assert (found["state"], found["next"]["asks"], found["next"]["nearest"]) == ("never begun", True, None)
+    shown = explain(tmp_path, case="c001").out
+    assert "it was never asked" in shown and "has changed" not in shown
 
 
 def test_a_repeat_differs_in_repeat_only(one: Path) -> None:  # F10 F50
@@ -268,15 +323,32 @@ def test_a_repeat_differs_in_repeat_only(one: Path) -> None:  # F10 F50
     assert missed(one, "--repeat", "2") == [("repeat", "")]
 
 
-def test_a_failed_unit_is_asked_anew_and_compared_with_its_like(tmp_path: Path) -> None:  # F50
+def test_another_models_answer_comes_without_advice_that_would_not_help(tmp_path: Path) -> None:
+    """Setting a parameter back cannot make one model's answer another's."""
+    write_cases(tmp_path / "data", 1)
+
+    def script(arrival: Arrival) -> Reply:
+        return right_answer(arrival) if arrival.json["model"] == "a" else status_reply(400, "odd")
+
+    with ScriptedServer(script) as server:
+        write_config(tmp_path, server.url, models=("a", "b"))
+        edit_config(tmp_path, "[models.b]", "[models.b]\nparams = { temperature = 0.5 }")
+        harness(*run_args(tmp_path, models="a,b"))
+    near = facts(tmp_path, "--model", "b")["next"]["nearest"]
+    assert [one["component"] for one in near["differences"]] == ["model", "parameter"]
+    assert near["told"][0].endswith("another model is asked") and "set it back" not in near["told"][1]
+
+
+def test_a_failed_unit_is_asked_anew_and_not_compared_with_another_case(tmp_path: Path) -> None:  # F50
     def script(arrival: Arrival) -> Reply:
         return right_answer(arrival) if "CASE<000>" in arrival.text else status_reply(400, "odd")
 
     swept(tmp_path, cases=2, script=script)
     found = facts(tmp_path, case="c001")
     assert found["state"] == "rejected" and found["next"]["asks"] is True
-    assert found["next"]["nearest"]["exchange"] == 1
-    assert [one["component"] for one in found["next"]["nearest"]["differences"]] == ["medium", "message text"]
+    assert found["next"]["nearest"] is None
+    shown = " ".join(explain(tmp_path, case="c001").out.split())
+    assert "no answer to a request about this case is stored" in shown and "never asked" not in shown
 
 
 def test_a_store_without_answers_has_no_neighbour(tmp_path: Path) -> None:
@@ -407,3 +479,49 @@ def test_a_key_that_someone_put_into_a_header_is_masked_in_the_store(
     assert harness("store", "verify", "--store", tmp_path / "store.sqlite3").code == 0
     done = explain(tmp_path, "--full", "--json")
     assert secret not in done.out + done.err
+
+
+# Answers that were imported: nobody was asked here, and nobody can be.
+
+
+def imported(folder: Path, *rows: dict[str, Any], note: str = "") -> None:
+    write_cases(folder / "data", 2)
+    (folder / "harness.toml").write_text("", encoding="utf-8")
+    (folder / "old.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
+    noted = ("--prompt-note", note) if note else ()
+    where = ("--config", folder / "harness.toml", "--store", folder / "store.sqlite3")
+    named = ("--benchmark", "triage", "--model", "old", "--data", folder / "data")
+    done = harness("import", folder / "old.jsonl", *named, *where, *noted)
+    assert done.code in {0, 3}, done.err
+
+
+@pytest.mark.parametrize("note", ["", "a {lone brace and {chief_complaint}"])
+def test_an_imported_unit_tells_its_file_and_asks_nobody(tmp_path: Path, note: str) -> None:
+    imported(tmp_path, {"id": "c000", "answer": answer_text()}, note=note)
+    found = facts(tmp_path)
+    assert found["imported"] and found["state"] == "valid"
+    (only,) = found["exchanges"]
+    assert only["imported"] is True
+    source = only["source"]
+    assert (source["file"], source["row"], source["format"]) == ("old.jsonl", 1, "jsonl")
+    assert (only["status"], only["latency_s"], only["at"]) == (None, None, None)
+    told = found["next"]
+    assert (told["by"], told["asks"]) == ("import", False) and "nobody is asked" in told["told"]
+    shown = " ".join(explain(tmp_path).out.split())
+    assert "imported from 'old.jsonl', row 1" in shown and "read as jsonl" in shown
+    for invented in ("status", "0.00 s", "imported at", "lacks", "harness run", "be planned", "sent by"):
+        assert invented not in shown, shown
+
+
+def test_an_imported_units_stated_time_is_told(tmp_path: Path) -> None:
+    imported(tmp_path, {"id": "c000", "answer": answer_text(), "total_s": 2.5})
+    assert facts(tmp_path)["exchanges"][0]["latency_s"] == 2.5
+    assert "2.50 s" in explain(tmp_path).out
+
+
+def test_a_case_that_the_imported_files_lack_is_told(tmp_path: Path) -> None:
+    imported(tmp_path, {"id": "c000", "answer": answer_text()})
+    found = facts(tmp_path, case="c001")
+    assert found["next"]["asks"] is False and found["exchanges"] == []
+    assert found["why"] == ["the imported files hold no answer for this unit"]
+    assert "hold no answer" in found["next"]["told"]

@@ -15,7 +15,7 @@ from harness.cache.key import stored_document
 from harness.cache.rows import UnitId
 from harness.cache.store import Store
 from harness.explaining.components import wanted_identity
-from harness.explaining.nearest import Neighbour, nearest_neighbour
+from harness.explaining.nearest import Neighbour, Sought, nearest_neighbour
 from harness.identity import build
 from harness.manifest import BlobRef, ConditionWanted, Manifest, ModelWanted
 from harness.messages import ImagePart, Request
@@ -53,12 +53,15 @@ async def keep(
     return await store.append(exchange, session=1, serve=True, link=link)
 
 
-async def find(store: Store, request: Request = REQUEST, asked: Model = LAB) -> Neighbour | None:
+async def find(
+    store: Store, request: Request = REQUEST, asked: Model = LAB, own: tuple[int, ...] = (), **more: Any
+) -> Neighbour | None:
     built = build(request, asked)
-    identity = wanted_identity(built, request, asked)
-    return await nearest_neighbour(
-        store, identity, key=built.key, twin=built.twin, purpose=request.purpose, case_id="1"
-    )
+    sought = Sought(
+        wanted_identity(built, request, asked), built.key, built.twin, request.purpose, "triage",
+        UnitId("m", "both", "1"), own, **more,
+    )  # fmt: skip
+    return await nearest_neighbour(store, sought)
 
 
 def with_params(**changes: Any) -> Request:
@@ -132,3 +135,52 @@ async def test_only_another_models_answers_are_a_neighbour_too(store: Store) -> 
     there = await keep(store, REQUEST, model("openai", model="other-weights"))
     found = await find(store)
     assert found is not None and found.stored.id == there
+
+
+async def test_of_equals_the_units_own_wins_over_a_newer_one(store: Store) -> None:  # F50
+    own = await keep(store, with_params(temperature=1), case="1")
+    nearer_than_others = await keep(store, with_params(temperature=2), case="1")
+    found = await find(store, own=(own,))
+    assert found is not None and (found.stored.id, found.own) == (own, True)
+    other = await find(store)
+    assert other is not None and (other.stored.id, other.own) == (nearer_than_others, False)
+
+
+async def test_the_units_own_is_known_far_back_and_without_a_run_that_names_it(store: Store) -> None:
+    own = await keep(store, replace(REQUEST, messages=turns(text="of old")))
+    for number in range(300):
+        await keep(store, replace(REQUEST, messages=turns(text=f"{number}"), params={}))
+    found = await find(store, own=(own,))
+    assert found is not None and found.stored.id == own
+
+
+async def test_another_cases_request_is_no_neighbour(store: Store) -> None:  # F50
+    await keep(store, replace(REQUEST, messages=turns(text="another complaint")), case="2")
+    assert await find(store) is None
+
+
+async def test_the_same_text_tells_the_case_only_where_it_depends_on_it(store: Store) -> None:
+    wanted = replace(REQUEST, messages=turns(text="what is this?"))
+    there = await keep(store, replace(wanted, params={"temperature": 1}), case="2")
+    found = await find(store, wanted)
+    assert found is not None and found.stored.id == there
+    assert await find(store, wanted, text_tells=False) is None
+
+
+async def test_the_case_in_another_condition_is_no_neighbour(store: Store) -> None:
+    """It differs by design: neither prompt nor case has changed."""
+    built = build(with_params(temperature=1), LAB)
+    wanted = ModelWanted("openai", "lab", "weights", {}, "max_tokens", {})
+    manifest = Manifest(
+        "triage", BlobRef("cases", "0" * 64), 1, False,
+        {"image": ConditionWanted(BlobRef("p", "1" * 64), None)}, {"m": wanted},
+        None, 3, "same", None, "off", 1,
+    )  # fmt: skip
+    run = await store.save_run("morning", manifest.digest(), "triage", manifest.to_json())
+    exchange = an_exchange(
+        key=built.key, twin=built.twin, request=stored_document(built.document, built.headers),
+        model=LAB.model, endpoint=built.endpoint, purpose="answer", attempt=1, repeat=1,
+    )  # fmt: skip
+    session = await store.start_session(run.id, {})
+    await store.append(exchange, session=session, serve=True, link=(run.id, UnitId("m", "image", "1")))
+    assert await find(store) is None
