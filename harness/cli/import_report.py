@@ -53,7 +53,10 @@ def tell_notes(
 def print_counts(found: Mapping[str, Any]) -> None:
     """Print what was read, matched and stored, as `--json` has it."""
     head = f"{found['benchmark']} {found['condition']}: {found['model']} (imported)"
-    click.echo(printable(head + (f", run {found['run']}" if "run" in found else "")))
+    click.echo(printable(f"{head}, {_run_named(found)}"))
+    if found["positions"]:
+        pairs = ", ".join(f"{position} -> {case}" for position, case in found["positions"])
+        click.echo(printable(f"  positions: {pairs}"))
     repeats = "" if found["repeats"] == 1 else f" in {found['repeats']} repeats"
     matched = f"rows matched to the {found['cases']} cases{repeats}"
     lines = [
@@ -62,7 +65,7 @@ def print_counts(found: Mapping[str, Any]) -> None:
         *((why, one["count"], _first(one)) for why, one in found["failures"].items()),
         ("rows of no case", found["unmatched"]["count"], _first(found["unmatched"])),
         ("same answer twice", found["repeated"]["count"], _first(found["repeated"])),
-        ("units without a row", found["missing"]["count"], _first(found["missing"])),
+        ("units without a row in these files", found["missing"]["count"], _first(found["missing"])),
         ("rows skipped as bad", found["bad_rows"]["count"], _first(found["bad_rows"])),
     ]
     if "run" in found:
@@ -71,15 +74,31 @@ def print_counts(found: Mapping[str, Any]) -> None:
             ("known already", found["known"], ""),
             ("changed since", found["changed"]["count"], _first(found["changed"])),
         ]
-    always = {"rows read", matched, "answers added"}
+    else:
+        would = found["would"]
+        lines += [
+            ("answers new", would["new"], ""),
+            ("known already", would["known"], ""),
+            ("changed since", would["changed"]["count"], _first(would["changed"])),
+        ]
+    always = {"rows read", matched, "answers added", "answers new"}
     for what, count, more in lines:
         if count or what in always:
             click.echo(printable(f"  {count:>8}  {what}{f': {more}' if more else ''}"))
     if "run" in found:
         outcomes = ", ".join(f"{name} {count}" for name, count in found["outcomes"].items())
-        click.echo(f"  outcomes: {outcomes}")
+        click.echo(f"  outcomes of the run: {outcomes}")
     else:
         say("dry run: nothing was stored")
+
+
+def _run_named(found: Mapping[str, Any]) -> str:
+    if "run" in found:
+        return f"run {found['run']}"
+    would = found["would"]
+    if not would["makes_run"]:
+        return f"run {would['run']}"
+    return "a new run would be made" if would["run"] is None else f"a new run {would['run']!r} would be made"
 
 
 def _first(named: Mapping[str, Any]) -> str:

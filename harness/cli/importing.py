@@ -14,16 +14,19 @@ from typing import Any
 from harness import __version__, exit_codes
 from harness.cache.location import display, find_store
 from harness.cache.rows import Run
+from harness.cache.runs import LATEST
 from harness.cache.store import Store
 from harness.case_spool import case_ids
 from harness.cli.going_on import where_again
 from harness.cli.import_report import named_facts, print_counts, tell_notes
 from harness.cli.options import print_json, say
+from harness.cli.run_planning import store_as_it_is
 from harness.config import load_config
 from harness.errors import ConfigError, ImportFileError
+from harness.imports.comparing import Comparison, Stored
 from harness.imports.hints import Hints
 from harness.imports.imported_run import PROVIDER, Wanted, imported_manifest, what_is_wanted
-from harness.imports.importing import Importer, Stored, file_facts
+from harness.imports.importing import Importer, file_facts
 from harness.imports.matching import CaseFinder, IdFile, read_id_file
 from harness.imports.reader import AnswerReader, ImportFile, Named
 from harness.imports.registry import AUTO, detect, get_format, refuse_pickle
@@ -78,6 +81,10 @@ class _Job:
             secrets=self.secrets,
         )
 
+    def comparison(self, store: Store | None, run_id: int | None, digests: Sequence[str]) -> Comparison:
+        names = [(file.source.name, digest) for file, digest in zip(self.files, digests, strict=True)]
+        return Comparison(store, run_id, self.wanted, names, now_us())
+
 
 def import_files(options: ImportOptions) -> int:
     """Import files and return the exit code: 3 where units are left without an answer."""
@@ -105,7 +112,9 @@ def import_files(options: ImportOptions) -> int:
     found = _counts(job, checked, repeats)
     if not options.dry_run:
         say(f"store: {display(url)}")
-        found |= asyncio.run(_store(job, url, repeats, facts, digests, found))
+        found |= asyncio.run(_store(job, url, repeats, facts, digests))
+    else:
+        found["would"] = asyncio.run(_would(job, url, repeats, digests))
     tell_notes(wanted, job.files, checked.tally, facts, numbers_are_ids=listed is None)
     if options.as_json:
         print_json(found)
@@ -185,9 +194,34 @@ def _counts(job: _Job, reader: AnswerReader, repeats: int) -> dict[str, Any]:
         "suspicious": {why: named_facts(one) for why, one in sorted(tally.suspicious.items())},
         "unmatched": named_facts(tally.unmatched),
         "repeated": named_facts(tally.repeated),
+        "positions": [list(pair) for pair in reader.positions.pairs],
         "missing": named_facts(missing),
         "bad_rows": named_facts(tally.bad),
         "incomplete": missing.count + sum(one["count"] for one in failures.values()),
+    }
+
+
+async def _would(job: _Job, url: str, repeats: int, digests: Sequence[str]) -> dict[str, Any]:
+    """Return what an import would do to the store as it is; nothing is made or written."""
+    digest = imported_manifest(job.wanted, repeats)[0].digest()
+    async with store_as_it_is(url) as there:
+        store = await there.get()
+        runs = () if store is None else await store.runs()
+        run = next((one for one in runs if one.digest == digest), None)
+        comparison = job.comparison(store, None if run is None else run.id, digests)
+        stored = await comparison.count(job.reader())
+    name = job.options.run_name
+    if run is None and name is not None and name.strip() in {"", LATEST}:
+        raise ConfigError(f"{name!r} cannot be a run's name; choose another with --run")
+    if run is None and name is not None and any(one.name == name for one in runs):
+        raise ConfigError(f"the name {name!r} is held by another run; choose another --run, or leave it out")
+    return {
+        "run": name if run is None else run.name,
+        "makes_run": run is None,
+        "digest": digest,
+        "new": stored.added - stored.changed.count,
+        "known": stored.known,
+        "changed": named_facts(stored.changed),
     }
 
 
@@ -197,10 +231,8 @@ async def _store(
     repeats: int,
     facts: Sequence[Mapping[str, Any]],
     digests: Sequence[str],
-    found: Mapping[str, Any],
 ) -> dict[str, Any]:
     manifest, blobs = imported_manifest(job.wanted, repeats)
-    names = [(file.source.name, digest) for file, digest in zip(job.files, digests, strict=True)]
     async with await Store.open(url, warn=lambda text: say(f"warning: {text}")) as store:
         await store.put_blobs(blobs.values())
         run = await store.save_run(
@@ -215,7 +247,7 @@ async def _store(
         session = await store.start_session(run.id, info)
         code, ending = exit_codes.FAILED, dict[str, Any]()
         try:
-            importer = Importer(store, run, session, job.wanted, names, now_us())
+            importer = Importer(store, run, session, job.comparison(store, run.id, digests))
             stored = await importer.add(job.reader())
             _check_unchanged(job, digests)
             if not await importer.is_finished(stored):

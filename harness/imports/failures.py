@@ -6,6 +6,7 @@ model's mistake, which does not. What only looks like one stays an answer, and i
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ class FailureText:
     """True for words that no model says: they count although the row has a finish reason or tokens."""
 
 
+_PAGE = re.compile(r"<!doctype\s+html\b|<html[\s>]", re.IGNORECASE)
+
 KNOWN: Final = (
     # VLMEvalKit: `FAIL_MSG` of its API models (vlmeval/api/base.py, retries used up), and with SKIP_ERR=1
     # "Failed to obtain answer: <class 'RuntimeError'> ..." (vlmeval/inference.py).
@@ -31,6 +34,8 @@ KNOWN: Final = (
     FailureText("error", re.compile(r"\[?(Error|ERROR)\]?( code)?: ")),
     FailureText("traceback", re.compile(r"Traceback \(most recent call last\):")),
     FailureText("exception", re.compile(r"[\w.]*(Error|Exception|Timeout)(\(|: )")),
+    # What a proxy or a web server shows in place of an answer.
+    FailureText("web page", _PAGE),
     # What a spreadsheet puts in place of a text that it took for a formula.
     FailureText("spreadsheet", re.compile(r"#(NAME\?|VALUE!|REF!|DIV/0!|N/A|NUM!|NULL!|ERROR!)$")),
 )
@@ -42,6 +47,8 @@ _TROUBLE = re.compile(
     r"|status code|failed|exception|error)\b",
     re.IGNORECASE,
 )
+_ERROR_BODY = re.compile(r'\{\s*"error"\s*:')
+_DETAIL_BODY = re.compile(r'\{\s*"detail"\s*:')
 _SHORT = 200
 EXCEL_CELL: Final = 32_767
 """Most characters in a cell of a spreadsheet; what is longer was cut or left out."""
@@ -58,6 +65,9 @@ def known_failure(text: str, own: Collection[str], *, evidence: bool) -> str | N
     for one in KNOWN:
         if one.pattern.match(shown) and (one.even_with_evidence or not evidence):
             return one.name
+    # The body of every OpenAI-compatible server's failure, kept as if it were the model's text.
+    if not evidence and _ERROR_BODY.match(shown) and _is_only(shown, "error"):
+        return "error body"
     return None
 
 
@@ -66,8 +76,22 @@ def suspicion(text: str) -> str | None:
     shown = text.strip()
     if _NOTHING.match(shown):
         return "a word for nothing"
+    if _PAGE.match(shown):
+        return "a web page"
+    for name, beginning in (("error", _ERROR_BODY), ("detail", _DETAIL_BODY)):
+        if beginning.match(shown) and _is_only(shown, name):
+            return "an object with nothing but an error"
     if len(shown) <= _SHORT and "{" not in shown and _TROUBLE.search(shown):
         return "words of a failure"
     if len(text) == EXCEL_CELL:
         return "as long as a spreadsheet's cell can be"
     return None
+
+
+def _is_only(text: str, name: str) -> bool:
+    """Tell whether a text is a JSON object with one key, and something that is not nothing under it."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and found.keys() == {name} and bool(found[name])

@@ -3,41 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from harness.cache.key import KEY_VERSION
 from harness.cache.rows import Exchange, Link, LinkedUnit, NewExchange, Run, UnitId, UnitState
 from harness.cache.store import Store
-from harness.canonical import canonical_json, digest, sha256_hex
-from harness.case_spool import case_ids
-from harness.imports.imported_run import Wanted
-from harness.imports.reader import Answer, AnswerReader, ImportFile, Named
-from harness.messages import Fault
+from harness.imports.comparing import BATCH, Compared, Comparison, Stored
+from harness.imports.reader import AnswerReader, ImportFile
 from harness.offline.replay import Replayer
 from harness.offline.stored_run import load_run
 from harness.outcomes import UnitOutcome
-from harness.settings import IMPORTED
-
-BATCH = 500
-"""Answers looked up and committed together."""
 
 SUPERSEDED = 0
 """The attempt of an answer that a later import replaced: kept and linked, never read."""
-
-
-@dataclass(slots=True)
-class Stored:
-    """What an import did: answers added, those that were there, and the cases whose answer changed.
-
-    `linked`: of those that were there, how many stood in another run only.
-    """
-
-    added: int = 0
-    known: int = 0
-    linked: int = 0
-    changed: Named = field(default_factory=Named)
 
 
 def file_facts(files: Sequence[ImportFile], digests: Sequence[str]) -> list[Mapping[str, object]]:
@@ -66,25 +44,20 @@ class Importer:
         store: Store,
         run: Run,
         session: int,
-        wanted: Wanted,
-        names: Sequence[tuple[str, str]],
-        now_us: int,
+        comparison: Comparison,
     ) -> None:
-        """`names`: each file's name and SHA-256, kept with its answers."""
+        """`comparison`: with the answers of the same run."""
         self._store = store
         self._run = run
         self._session = session
-        self._wanted = wanted
-        self._names = names
-        self._now_us = now_us
-        self._case_ids = case_ids(wanted.cases.cases)
+        self._comparison = comparison
         self._fresh = False
 
     async def add(self, reader: AnswerReader) -> Stored:
         """Store what is new. What is there already is left as it is, or linked to this run too."""
         stored = Stored()
         self._fresh = not await self._store.count_units(self._run.id)
-        for batch in _batches(reader.answers(), BATCH):
+        async for batch in self._comparison.batches(reader):
             await self._add(batch, stored)
         return stored
 
@@ -117,25 +90,15 @@ class Importer:
             for state, links in units:
                 group.create_task(self._store.finish_unit(self._run.id, state, links))
 
-    async def _add(self, batch: Sequence[Answer], stored: Stored) -> None:
-        made = [(answer, self._unit(answer), self._exchange(answer)) for answer in batch]
-        here = await self._store.imported_in_run(self._run.id, (new.twin for _, _, new in made))
-        absent = [new.key for _, _, new in made if new.twin not in here]
-        elsewhere = await self._store.imported_by_key(absent)
+    async def _add(self, batch: Sequence[Compared], stored: Stored) -> None:
         async with asyncio.TaskGroup() as group:
-            for answer, unit, new in made:
-                _, key = here.get(new.twin, (0, None))
-                if key == new.key:
-                    stored.known += 1
-                elif key is None and new.key in elsewhere:
-                    stored.known += 1
-                    stored.linked += 1
-                    link = Link(elsewhere[new.key], "answer", new.attempt)
+            for one in batch:
+                stored.count(one)
+                unit, new = one.unit, one.new
+                if one.elsewhere is not None:
+                    link = Link(one.elsewhere, "answer", new.attempt)
                     group.create_task(self._store.finish_unit(self._run.id, UnitState(unit, None), [link]))
-                else:
-                    stored.added += 1
-                    if key is not None:
-                        stored.changed.add(self._case_ids[answer.case])
+                elif not one.known:
                     group.create_task(self._append(unit, new))
 
     async def _append(self, unit: UnitId, new: NewExchange) -> None:
@@ -144,63 +107,6 @@ class Importer:
             await self._store.finish_unit(self._run.id, UnitState(unit, None), [])
         # Never served: what was asked there is not known here.
         await self._store.append(new, session=self._session, serve=False, link=(self._run.id, unit))
-
-    def _unit(self, answer: Answer) -> UnitId:
-        return UnitId(
-            self._wanted.model.name, self._wanted.condition, self._case_ids[answer.case], answer.repeat
-        )
-
-    def _exchange(self, answer: Answer) -> NewExchange:
-        stated, reading, unit = answer.stated, answer.reading, self._unit(answer)
-        name, sha256 = self._names[answer.file]
-        twin = digest(
-            {
-                "adapter": IMPORTED,
-                "benchmark": self._wanted.benchmark.name,
-                "unit": [unit.model, unit.condition, unit.case_id, unit.repeat],
-                "attempt": answer.attempt,
-            }
-        )
-        key = digest(
-            {
-                "key_version": KEY_VERSION,
-                "adapter": IMPORTED,
-                "twin": twin,
-                "body": sha256_hex(answer.raw.body),
-                "headers": answer.raw.headers,
-            }
-        )
-        about = {
-            "imported": {"file": name, "sha256": sha256, "row": answer.number},
-            "prompt_sha256": stated.prompt_sha256,
-        }
-        return NewExchange(
-            key=key,
-            twin=twin,
-            pool=IMPORTED,
-            purpose="answer",
-            attempt=answer.attempt,
-            repeat=answer.repeat,
-            provider=IMPORTED,
-            endpoint=IMPORTED,
-            model=self._wanted.model.model,
-            adapter=IMPORTED,
-            wire_revision=1,
-            request=canonical_json(about),
-            raw=answer.raw,
-            outcome=reading.outcome,
-            started_at_us=stated.started_at_us or self._now_us,
-            total_s=stated.total_s or 0.0,
-            served_model=stated.served_model,
-            usage=stated.usage,
-            error=reading.message if isinstance(reading, Fault) else None,
-            masked=answer.masked,
-        )
-
-
-def _batches(answers: Iterator[Answer], size: int) -> Iterator[list[Answer]]:
-    while batch := list(islice(answers, size)):
-        yield batch
 
 
 def renumbered(linked: LinkedUnit, replayer: Replayer) -> list[tuple[Link, Exchange]]:

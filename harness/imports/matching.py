@@ -88,6 +88,11 @@ class CaseFinder:
         inside = 0 <= position < len(self._listed.by_position)
         return self._places.get(self._listed.by_position[position]) if inside else None
 
+    def position(self, id: str | int) -> int | None:
+        """Return the position that a found id stands for; None where ids are no positions."""
+        listed = self._listed is not None and self._listed.by_name is None
+        return self._position(id) if listed else None
+
     @staticmethod
     def _position(id: str | int) -> int:
         if isinstance(id, int):

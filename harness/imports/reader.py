@@ -13,6 +13,7 @@ from harness.imports.failures import suspicion
 from harness.imports.format import Format, Place, Row
 from harness.imports.hints import Hints
 from harness.imports.matching import CaseFinder, SeenAnswers
+from harness.imports.positions import PositionCheck
 from harness.imports.source import SourceFile
 from harness.imports.stated import Stated, meaning
 from harness.messages import Fault, RawReply, Reply
@@ -105,6 +106,7 @@ class AnswerReader:
         self._secrets = secrets
         self.seen = SeenAnswers(len(case_ids))
         self.tally = Tally()
+        self.positions = PositionCheck(case_ids)
 
     def answers(self) -> Iterator[Answer]:
         """Yield every answer that belongs to a case, once."""
@@ -119,6 +121,9 @@ class AnswerReader:
                     self.tally.bad.add(file.where(row.number))
                     continue
                 yield from found
+        contradiction = self.positions.contradiction()
+        if contradiction is not None:
+            raise ImportFileError(contradiction)
 
     def _of_row(self, index: int, file: ImportFile, row: Row) -> Iterator[Answer]:
         if row.problem is not None:
@@ -133,6 +138,10 @@ class AnswerReader:
             if case is None:
                 self.tally.unmatched.add(str(place.id))
                 continue
+            position = self._finder.position(place.id)
+            if position is not None and place.choice == 0:
+                where = file.where(row.number)
+                self.positions.note(where, position, self._case_ids[case], document)
             raw = RawReply(200, hints.header(), body)
             reading = meaning(stated, hints.failure_texts, self._provider)
             repeat = self._repeat_of(place)

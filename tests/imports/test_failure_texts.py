@@ -32,6 +32,11 @@ FAILURES = [
     "RuntimeError('CUDA out of memory')",
     "ReadTimeout: the server is silent",
     "#NAME?",
+    '{"error": {"message": "quota exceeded", "code": 429}}',
+    '\n{ "error" : "no such model" }\n',
+    "<html><body>502 Bad Gateway</body></html>",
+    '<HTML lang="en">\n<head>',
+    " <!DOCTYPE html>\n<html>",
     "",
     " \n\t",
     None,
@@ -39,7 +44,7 @@ FAILURES = [
 
 
 @pytest.mark.parametrize("text", FAILURES)
-def test_a_failure_stored_as_text_is_a_typed_failure_without_text(text: str | None) -> None:  # F5 F14
+def test_a_failure_stored_as_text_is_a_typed_failure_without_text(text: str | None) -> None:  # F5 F7 F14
     read = means(text)
     assert isinstance(read, Fault)
     assert read.outcome is ExchangeOutcome.UNKNOWN
@@ -56,6 +61,14 @@ ANSWERS = [
     "Request timed out",
     "Sorry, I cannot help with that.",
     "#1 Exodontia",
+    '{"error": "the image is blurred", "triage_output": {}}',
+    '{"error": null}',
+    '{"error": "cut off',
+    '{"error": "x"} and more',
+    '{"detail": "Not authenticated"}',
+    "API call failed after 3 retries",
+    "<htmlx>",
+    "see <html>",
 ]
 
 
@@ -70,6 +83,8 @@ def test_what_a_model_was_seen_to_write_is_its_answer() -> None:
     # A finish reason or written tokens say that a model was at work, and an odd answer is its own.
     for stated in ({"finish_reason": "stop"}, {"usage": Usage(5, 3)}, {"reasoning": "hm"}):
         assert isinstance(means("Error: I see no image", **stated), Reply)
+        assert isinstance(means('{"error": "I see no image"}', **stated), Reply)
+        assert isinstance(means("<html>", **stated), Reply)
         assert means("", **stated).outcome is ExchangeOutcome.EMPTY
     # Words that no model says are a failure all the same.
     assert isinstance(means(FAILURES[0], finish_reason="stop"), Fault)
@@ -113,7 +128,12 @@ def test_an_error_beside_a_text_leaves_no_answer() -> None:
         ("rate limit exceeded", "words of a failure"),
         ("x" * EXCEL_CELL, "as long as a spreadsheet's cell can be"),
         ("Exodontia", None),
-        ('{"error": 1}', None),
+        ('{"error": 1}', "an object with nothing but an error"),
+        ('{"detail": "Not authenticated"}', "an object with nothing but an error"),
+        ('{"detail": "two roots", "label": 3}', None),
+        ('{"error": null}', None),
+        ("<html>", "a web page"),
+        ("API call failed after 3 retries", "words of a failure"),
         ("The molar failed a test of vitality, and " + "so on " * 100, None),
     ],
 )

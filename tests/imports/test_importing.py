@@ -15,7 +15,7 @@ from sweep_kit import Done, answer_text, harness, labels_of, right_answer, write
 from harness.cache.rows import Exchange, UnitState
 from harness.cache.store import Store
 from harness.errors import UnsupportedInputError
-from harness.imports import importing
+from harness.imports import comparing
 from harness.imports.imported_run import PROVIDER
 from harness.imports.importing import Importer
 from harness.messages import Message, Request, TextPart
@@ -170,9 +170,9 @@ def test_failures_missing_and_foreign_rows_are_counted_and_named(folder: Path) -
     assert done.code == 3
     assert "1  a failure stored as text (vlmevalkit): c001" in done.out
     assert "1  rows of no case: x" in done.out
-    assert "2  units without a row: c004, c005" in done.out
+    assert "2  units without a row in these files: c004, c005" in done.out
     assert "1 answers were kept and may be failures (a word for nothing): c002" in done.err
-    assert "outcomes: not_attempted 2, provider_error 1, unparsable 1, valid 2" in done.out
+    assert "outcomes of the run: not_attempted 2, provider_error 1, unparsable 1, valid 2" in done.out
     row = model_row(harness("score", "--json").json, "old")
     assert (row["rank"], row["to_complete"], row["n_cases"]) == (None, 3, 3)
     [failed] = [one for one in records() if one["case_id"] == "c001"]
@@ -388,7 +388,7 @@ def test_an_import_that_was_cut_off_in_the_middle_goes_on(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # F23
     write("a.jsonl", [line(number) for number in range(CASES)])
-    monkeypatch.setattr(importing, "BATCH", 2)
+    monkeypatch.setattr(comparing, "BATCH", 2)
     add, calls = Importer._add, []
 
     async def killed(self: Importer, *args: Any) -> None:
