@@ -1,8 +1,9 @@
-"""Streamed chat completions: server-sent events folded into the one object they stand for."""
+"""Server-sent events, and the one completion that a stream of OpenAI's chunks stands for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from harness.providers.bodies import Object, as_object, parse_json
@@ -10,9 +11,31 @@ from harness.providers.bodies import Object, as_object, parse_json
 _STARTS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One server-sent event: its name (empty where it has none) and its data."""
+
+    name: str
+    data: bytes
+
+
 def is_event_stream(body: bytes) -> bool:
     """Return True if a body is server-sent events; comments (keep-alive) may come first."""
     return body.lstrip().startswith(_STARTS)
+
+
+def events(body: bytes) -> Iterator[Event]:
+    """Return the events of a stream that hold data, in order; a last one that was cut is among them.
+
+    Line ends of all three kinds, comments and fields without data are taken as the WHATWG HTML standard
+    says (section 9.2.6, "Interpreting an event stream").
+    """
+    for block in body.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n"):
+        lines = block.split(b"\n")
+        data = [line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:")]
+        if data:
+            names = [line[6:].strip() for line in lines if line.startswith(b"event:")]
+            yield Event(names[-1].decode("utf-8", "replace") if names else "", b"\n".join(data))
 
 
 def fold_events(body: bytes) -> Object:
@@ -26,11 +49,11 @@ def fold_events(body: bytes) -> Object:
     choice: dict[str, Any] = {}
     deltas: dict[str, list[Any]] = {}
     ended = False
-    for event in _events(body):
-        if event.strip() == b"[DONE]":
+    for event in events(body):
+        if event.data.strip() == b"[DONE]":
             ended = True
             break
-        chunk = as_object(parse_json(event))
+        chunk = as_object(parse_json(event.data))
         whole.update({key: value for key, value in chunk.items() if key != "choices" and value is not None})
         first = _first_choice(chunk.get("choices"))
         choice.update({key: value for key, value in first.items() if key != "delta" and value is not None})
@@ -43,13 +66,6 @@ def fold_events(body: bytes) -> Object:
     else:
         whole.setdefault("choices", [])
     return whole
-
-
-def _events(body: bytes) -> Iterator[bytes]:
-    for block in body.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n"):
-        lines = [line[5:].removeprefix(b" ") for line in block.split(b"\n") if line.startswith(b"data:")]
-        if lines:
-            yield b"\n".join(lines)
 
 
 def _first_choice(value: object) -> Object:
