@@ -14,10 +14,15 @@ from harness.media import Media
 from harness.messages import ImagePart, Message, Request, Schema, TextPart
 from harness.settings import Model, Provider
 
-Kind: TypeAlias = Literal["openai", "gemini", "simulator"]
+Kind: TypeAlias = Literal["openai", "gemini", "anthropic", "simulator"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
-OTHER: Mapping[Kind, Kind] = {"openai": "gemini", "gemini": "openai", "simulator": "openai"}
+OTHER: Mapping[Kind, Kind] = {
+    "openai": "gemini",
+    "gemini": "openai",
+    "anthropic": "openai",
+    "simulator": "openai",
+}
 
 SHA = "1" * 64
 MEDIA = Media(SHA, "image/png", 100, 10, 10, Path("one.png"))
@@ -85,6 +90,11 @@ DIFFERENT: Mapping[str, dict[str, Any]] = {
     "order of images": shown(ImagePart(PHOTO), ImagePart(MEDIA)),
     "lone surrogate": {"messages": turns(ImagePart(MEDIA), text="\ud800")},
 }
+
+NOT_TAKEN = {("anthropic", "structured output")}
+"""What a format refuses: the Messages API has no JSON mode."""
+
+DIFFERENCES = [(kind, name) for kind in KINDS for name in DIFFERENT if (kind, name) not in NOT_TAKEN]
 
 SAME: Mapping[str, dict[str, Any]] = {
     "another path of the same image": shown(ImagePart(replace(MEDIA, path=Path("b")))),

@@ -49,6 +49,7 @@ class Adapter(Protocol):
 ADAPTERS = {
     "openai": "harness.providers.openai",
     "gemini": "harness.providers.gemini",
+    "anthropic": "harness.providers.anthropic",
     "simulator": "harness.providers.simulator",
 }
 

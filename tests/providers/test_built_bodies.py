@@ -15,6 +15,7 @@ BOTH = pytest.mark.parametrize("adapter", [OPENAI, GEMINI], ids=["openai", "gemi
 
 PARAMS = {"temperature": 0, "top_p": 0.9, "max_tokens": 100, "seed": 7, "stop": ["END"], "min_p": 0.1}
 PINNED = {
+    ("anthropic", 1): "278d71ea5b27b87642ff9d7c2dc8f60a4d75dd3f4fcc3ff4d2bb73345876d7cc",
     ("openai", 1): "d085ec5178f9f415e9af8ff9879eaaa9f68f505c1339e4a8f99efc056a48d283",
     ("gemini", 1): "32a13d610596232042fddb336e0bf62d0ec3bb653c7aaa6bfba013ab9a752805",
     ("simulator", 1): "c62f33e2ffae32b4b81e91a83fb81c517afcc10e4a8338957af29fa990487b47",
