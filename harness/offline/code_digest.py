@@ -39,6 +39,7 @@ READS_ANSWERS = (
     "providers/anthropic_events.py",
     "providers/anthropic_options.py",
     "providers/anthropic_replies.py",
+    "providers/anthropic_schema.py",
     "providers/base.py",
     "providers/bodies.py",
     "providers/completions.py",

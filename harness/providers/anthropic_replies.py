@@ -48,6 +48,7 @@ def read_usage(reply: Object) -> Usage:
     return Usage(
         input_tokens=None if fresh is None else fresh + (cached or 0) + (written or 0),
         output_tokens=as_count(usage.get("output_tokens")),
+        reasoning_tokens=as_count(as_object(usage.get("output_tokens_details")).get("thinking_tokens")),
         cached_tokens=cached,
     )
 

@@ -75,7 +75,7 @@ def test_a_changed_conversion_is_a_new_request_where_it_is_used(
 
 
 PINNED: Mapping[Kind, str] = {
-    "anthropic": "c6ca137681945a3859219aa09371501e4a9001385b2d8ccdd2e8c71c92a4cdbd",
+    "anthropic": "1b261d3bfeeefe1ff21d71adb420639715360d04d7aa5a2a760583a8b6060031",
     "openai": "8a02c8b7119d72646fbff01bd720fca638ef2491e45b470d41dde0406f338b6c",
     "gemini": "41e758b339d8a02e3748fb9c62e6a72936e0ea2fc13616d6bd7de8a75e6ba5a0",
     "simulator": "a05f9a70c311a6aab1c60d5c916bbd863c6ab1a0cb6e647de346abdf0fc2494a",

@@ -11,13 +11,18 @@ from hypothesis import strategies as st
 from wire_doubles import provider
 
 from harness.messages import Fault, RawReply, Reply
+from harness.providers.anthropic import AnthropicAdapter
 from harness.providers.base import Adapter
 from harness.providers.gemini import GeminiAdapter
 from harness.providers.openai import OpenAIAdapter
 from harness.providers.waits import limits_from_headers
 
-ADAPTERS: list[Adapter] = [OpenAIAdapter(now_s=lambda: 1.8e9), GeminiAdapter(now_s=lambda: 1.8e9)]
-BOTH = pytest.mark.parametrize("adapter", ADAPTERS, ids=["openai", "gemini"])
+ADAPTERS: list[Adapter] = [
+    OpenAIAdapter(now_s=lambda: 1.8e9),
+    GeminiAdapter(now_s=lambda: 1.8e9),
+    AnthropicAdapter(now_s=lambda: 1.8e9),
+]
+EVERY = pytest.mark.parametrize("adapter", ADAPTERS, ids=[adapter.kind for adapter in ADAPTERS])
 
 NAMES = st.sampled_from(
     [
@@ -54,15 +59,23 @@ NAMES = st.sampled_from(
         "innererror",
         "finishReason",
         "model",
+        "stop_reason",
+        "stop_details",
+        "content_block",
+        "delta",
+        "index",
+        "thinking",
+        "error_code",
     ]
 )
+EVENTS = ["message_start", "content_block_delta", "text_delta", "message_delta", "message_stop", "end_turn"]
 LEAVES = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(),
     st.floats(),
     st.text(max_size=12),
-    st.sampled_from(["stop", "length", "429", "RESOURCE_EXHAUSTED", "try again in 3s", "\ud800"]),
+    st.sampled_from(["stop", "length", "429", "RESOURCE_EXHAUSTED", "try again in 3s", "\ud800", *EVENTS]),
 )
 VALUES = st.recursive(
     LEAVES,
@@ -79,6 +92,7 @@ HEADERS = st.dictionaries(
             "x-ratelimit-reset-tokens",
             "x-ratelimit-remaining-tokens",
             "x-ratelimit-limit-requests",
+            "anthropic-ratelimit-input-tokens-reset",
         ]
     ),
     st.one_of(st.text(max_size=12), st.integers().map(str), st.floats().map(str)),
@@ -97,14 +111,14 @@ def check(adapter: Adapter, raw: RawReply) -> None:
         assert read(raw, own) == meaning
 
 
-@BOTH
+@EVERY
 @given(status=STATUSES, headers=HEADERS, body=st.binary(max_size=200))
 @settings(max_examples=150, deadline=None)
 def test_any_bytes_are_read(adapter: Adapter, status: int, headers: dict[str, str], body: bytes) -> None:
     check(adapter, RawReply(status, headers, body))
 
 
-@BOTH
+@EVERY
 @given(status=STATUSES, headers=HEADERS, value=VALUES)
 @settings(max_examples=150, deadline=None)
 def test_any_json_is_read(adapter: Adapter, status: int, headers: dict[str, str], value: Any) -> None:
@@ -115,10 +129,11 @@ def test_any_json_is_read(adapter: Adapter, status: int, headers: dict[str, str]
 @settings(max_examples=100, deadline=None)
 def test_any_stream_is_read(value: Any, junk: str) -> None:
     body = f"data: {json.dumps(value)}\n\n{junk}\ndata: {json.dumps(value)}\n\ndata: [DONE]\n\n"
-    check(ADAPTERS[0], RawReply(200, {}, body.encode("utf-8", "surrogatepass")))
+    for adapter in (ADAPTERS[0], ADAPTERS[2]):
+        check(adapter, RawReply(200, {}, body.encode("utf-8", "surrogatepass")))
 
 
-@BOTH
+@EVERY
 def test_endless_nesting_is_read(adapter: Adapter) -> None:
     for opening, closing in (
         (b'{"error":', b"}"),
