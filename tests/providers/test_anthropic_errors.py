@@ -11,6 +11,8 @@ from wire_doubles import answer, provider
 
 from harness.messages import Fault, RawReply, Reply
 from harness.outcomes import ExchangeOutcome as Outcome
+from harness.pools.limits import PoolLimits
+from harness.pools.pacing import Pacer
 from harness.providers.base import get_adapter, read
 from harness.providers.waits import LearnedLimits, limits_from_headers
 
@@ -74,8 +76,8 @@ def test_every_recorded_exchange_means_what_it_is_said_to() -> None:
         (
             400,
             BAD,
-            "messages.0.content.1.image.source.base64: image exceeds 10 MB maximum: 23045044 bytes > 10485760 "
-            "bytes",
+            "messages.0.content.1.image.source.base64: image exceeds 10 MB maximum: 23045044 bytes > "
+            "10485760 bytes",
             "bad_request",
         ),
         (
@@ -190,4 +192,10 @@ def test_an_overloaded_server_may_name_a_wait() -> None:
     ],
 )
 def test_input_and_output_tokens_are_limited_apart(headers: dict[str, str], limits: LearnedLimits) -> None:
-    assert limits_from_headers("anthropic", headers) == limits
+    learned = limits_from_headers("anthropic", headers)
+    assert learned == limits
+    pacer = Pacer(PoolLimits(output_tokens_per_minute=70_000))
+    pacer.learn(learned)
+    assert pacer.limit("requests") == limits.requests_per_minute
+    assert pacer.limit("input_tokens") == limits.input_tokens_per_minute
+    assert pacer.limit("output_tokens") == 70_000  # never above what is configured
