@@ -41,6 +41,11 @@ def model(kind: Kind, **changes: Any) -> Model:
     return Model(name="m", **(given | changes))
 
 
+def added_headers(kind: Kind) -> dict[str, str]:
+    """Return what a format puts among the headers by itself."""
+    return {"anthropic-version": "2023-06-01"} if kind == "anthropic" else {}
+
+
 def turns(
     *images: ImagePart, system: str = "be brief", text: str = "why"
 ) -> tuple[Message, ...]:

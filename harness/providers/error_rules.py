@@ -156,6 +156,6 @@ STATUS_OF_CODE: Final[Mapping[str, int]] = {
     "not_found_error": 404, "notfounderror": 404, "request_too_large": 413, "server_error": 500,
     "internal_error": 500, "internal": 500, "internalservererror": 500, "api_error": 500,
     "service_unavailable_error": 503, "unavailable": 503, "deadline_exceeded": 504, "gateway_timeout": 504,
-    "timeout_error": 504, "overloaded_error": 529,
+    "timeout_error": 504,
 }  # fmt: skip
 """What a body names instead of a status, where an answer with status 200 holds an error."""

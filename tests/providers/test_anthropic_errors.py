@@ -103,6 +103,7 @@ def test_every_recorded_exchange_means_what_it_is_said_to() -> None:
             "2026-12-01 at 00:00 UTC.",
             "quota_exhausted",
         ),
+        (429, RATE, "You have reached your API usage limits: the threshold is crossed", "quota_exhausted"),
         (400, BAD, "This organization has been disabled.", "auth"),
         (401, "authentication_error", "invalid x-api-key", "auth"),
         (402, "billing_error", "There is an issue with your billing", "quota_exhausted"),

@@ -220,11 +220,20 @@ def test_a_block_in_mid_stream_is_filtered_and_leaves_no_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", ['{"error": {"message": "boom"}}', '{"message": "boom"}', '{"error": "boom"}', "{}", '"boom"']
+    "event",
+    [
+        'event: error\ndata: {"error": {"message": "boom"}}',
+        'event: error\ndata: {"type": "overloaded_error", "message": "boom"}',
+        'event: error\ndata: {"error": "boom"}',
+        "event: error\ndata: {}",
+        'event: error\ndata: "boom"',
+        'data: {"error": {"message": "boom"}}',
+        'data: {"type": "error", "message": "boom"}',
+    ],
 )
-def test_errors_of_other_shapes_are_errors(data: str) -> None:
-    body = stream(*message_events(message())[:4]) + f"event: error\ndata: {data}\n\n".encode()
-    assert read(body).outcome is Outcome.UNAVAILABLE
+def test_errors_of_other_shapes_are_errors(event: str) -> None:
+    whole = stream(*message_events(message()))
+    assert read(whole + f"{event}\n\n".encode()).outcome is Outcome.UNAVAILABLE
 
 
 @pytest.mark.parametrize(
