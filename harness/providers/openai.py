@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from harness.canonical import JSON
 from harness.errors import UnsupportedInputError
 from harness.messages import (
     Fault,
@@ -31,6 +29,7 @@ from harness.providers.completions import first_choice, read_choice, read_usage
 from harness.providers.faults import read_fault, read_fault_in_reply
 from harness.providers.options import check_request, image_mime
 from harness.providers.streams import fold_events, is_event_stream
+from harness.providers.strict_schemas import named_schema
 from harness.settings import Model, Provider
 
 _RESERVED: Final = frozenset({"model", "messages", "stream", "stream_options", "n"})
@@ -40,12 +39,6 @@ TRANSPORT_PARAMS: Final = frozenset(
      "store"}
 )  # fmt: skip
 """Parameters that change who is billed, how fast or what is kept, and never the answer."""
-
-# Strict mode takes a subset of JSON Schema; a schema with any of these is sent unstrict.
-_NOT_STRICT: Final = frozenset(
-    {"uniqueItems", "oneOf", "allOf", "not", "if", "then", "else", "patternProperties", "propertyNames",
-     "dependentRequired", "dependentSchemas", "contains", "minProperties", "maxProperties"}
-)  # fmt: skip
 
 
 class OpenAIAdapter:
@@ -144,45 +137,9 @@ def _response_format(request: Request) -> dict[str, WireValue] | None:
         case "json", _:
             return {"type": "json_object"}
         case "schema", Schema() as schema:
-            named: dict[str, WireValue] = {
-                "name": re.sub(r"[^A-Za-z0-9_-]", "_", schema.id)[:64] or "answer",
-                "schema": wire_json(schema.body),
-                "strict": _fits_strict_mode(schema.body),
-            }
-            return {"type": "json_schema", "json_schema": named}
+            return {"type": "json_schema", "json_schema": named_schema(schema)}
         case _:
             return None
-
-
-def _fits_strict_mode(schema: Mapping[str, JSON]) -> bool:
-    """Tell whether OpenAI's strict mode takes a schema: every object closed, every property required."""
-    return schema.get("type") == "object" and all(_is_strict(part) for part in _subschemas(schema))
-
-
-def _is_strict(schema: Mapping[str, object]) -> bool:
-    if _NOT_STRICT & schema.keys():
-        return False
-    properties = schema.get("properties")
-    if not isinstance(properties, Mapping):
-        return schema.get("type") != "object"
-    required = schema.get("required")
-    names = set(required) if isinstance(required, list | tuple) else set()
-    return schema.get("additionalProperties") is False and names == set(properties)
-
-
-def _subschemas(schema: object) -> Iterator[Mapping[str, object]]:
-    if not isinstance(schema, Mapping):
-        return
-    yield schema
-    for key in ("properties", "$defs", "definitions"):
-        group = schema.get(key)
-        if isinstance(group, Mapping):
-            for part in group.values():
-                yield from _subschemas(part)
-    yield from _subschemas(schema.get("items"))
-    alternatives = schema.get("anyOf")
-    for part in alternatives if isinstance(alternatives, list | tuple) else ():
-        yield from _subschemas(part)
 
 
 adapter: Adapter = OpenAIAdapter()

@@ -14,7 +14,13 @@ OPENAI, GEMINI, SIMULATOR = get_adapter("openai"), get_adapter("gemini"), get_ad
 BOTH = pytest.mark.parametrize("adapter", [OPENAI, GEMINI], ids=["openai", "gemini"])
 
 PARAMS = {"temperature": 0, "top_p": 0.9, "max_tokens": 100, "seed": 7, "stop": ["END"], "min_p": 0.1}
+RESPONSES_PARAMS = {
+    "temperature": 0, "top_p": 0.9, "max_tokens": 100, "reasoning_effort": "low", "reasoning_summary": "auto",
+    "verbosity": "low", "min_p": 0.1,
+}  # fmt: skip
+GOLDEN_PARAMS = {"openai-responses": RESPONSES_PARAMS}
 PINNED = {
+    ("openai-responses", 1): "b320fa80888b42304f0a0c52600c233000e81d104961e6b7867aa4a81f356970",
     ("openai", 1): "d085ec5178f9f415e9af8ff9879eaaa9f68f505c1339e4a8f99efc056a48d283",
     ("gemini", 1): "32a13d610596232042fddb336e0bf62d0ec3bb653c7aaa6bfba013ab9a752805",
     ("simulator", 1): "c62f33e2ffae32b4b81e91a83fb81c517afcc10e4a8338957af29fa990487b47",
@@ -23,7 +29,8 @@ PINNED = {
 
 @pytest.mark.parametrize("adapter", [get_adapter(kind) for kind in ADAPTERS], ids=list(ADAPTERS))
 def test_a_changed_body_needs_a_new_wire_revision(adapter: Adapter) -> None:  # F1
-    wire = adapter.build(request(params=PARAMS, schema=SCHEMA, structured="schema"), model(adapter.kind))
+    params = GOLDEN_PARAMS.get(adapter.kind, PARAMS)
+    wire = adapter.build(request(params=params, schema=SCHEMA, structured="schema"), model(adapter.kind))
     assert PINNED[adapter.kind, adapter.wire_revision] == digest([wire.path, plain(wire.body)])
 
 
