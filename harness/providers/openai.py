@@ -24,7 +24,16 @@ from harness.messages import (
 )
 from harness.outcomes import ExchangeOutcome as Outcome
 from harness.providers.base import Adapter
-from harness.providers.bodies import error_body, error_in, holds_error, parse_json, reply_object, wire_json
+from harness.providers.bodies import (
+    Object,
+    as_object,
+    error_body,
+    error_in,
+    holds_error,
+    parse_json,
+    reply_object,
+    wire_json,
+)
 from harness.providers.completions import first_choice, read_choice, read_usage
 from harness.providers.faults import read_fault, read_fault_in_reply
 from harness.providers.options import check_request, image_mime
@@ -39,6 +48,12 @@ TRANSPORT_PARAMS: Final = frozenset(
      "store"}
 )  # fmt: skip
 """Parameters that change who is billed, how fast or what is kept, and never the answer."""
+
+
+_ELSEWHERE: Final = (
+    "[this model answers in the format 'openai-responses' only: ask for it as openai-responses/MODEL, or "
+    "give it a provider with adapter = \"openai-responses\"]"
+)
 
 
 class OpenAIAdapter:
@@ -95,19 +110,29 @@ class OpenAIAdapter:
             return reply
         usage = read_usage(reply)
         if holds_error(reply):
-            return read_fault_in_reply(raw, error_in(0, reply), provider, self._now_s(), usage)
+            inner, began = error_in(0, reply), _began(first_choice(reply))
+            return read_fault_in_reply(raw, inner, provider, self._now_s(), usage, began=began)
         if "choices" not in reply or not isinstance(reply["choices"], list | None):
             return Fault(Outcome.MALFORMED_REPLY, "a reply that is no completion", maybe_billed=True)
         choice = first_choice(reply)
         if choice.get("error"):
             inner = error_in(0, {"error": choice["error"]})
-            return read_fault_in_reply(raw, inner, provider, self._now_s(), usage)
+            return read_fault_in_reply(raw, inner, provider, self._now_s(), usage, began=_began(choice))
         read = read_choice(reply, choice, provider)
         return replace(read, usage=usage)
 
     def read_error(self, raw: RawReply, provider: Provider) -> Fault | Reply:
-        """Return what any other answer means."""
-        return read_fault(raw, error_body(raw.status, raw.body), provider, self._now_s())
+        """Return what any other answer means; where the model answers elsewhere, how to ask it there."""
+        read = read_fault(raw, error_body(raw.status, raw.body), provider, self._now_s())
+        if not isinstance(read, Fault) or read.outcome is not Outcome.MODEL_NOT_FOUND:
+            return read
+        elsewhere = "v1/responses" in read.message.lower()
+        return replace(read, message=f"{read.message} {_ELSEWHERE}") if elsewhere else read
+
+
+def _began(choice: Object) -> bool:
+    """Tell whether an answer had begun, text or reasoning, before an error ended it: it may be billed."""
+    return any(value for name, value in as_object(choice.get("message")).items() if name != "role")
 
 
 def _message(message: Message, model: Model) -> dict[str, WireValue]:

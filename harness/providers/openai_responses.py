@@ -33,8 +33,8 @@ from harness.settings import Model, Provider
 
 # `store`: what is asked here is never kept there. The others replace the question, or hide the answer.
 _RESERVED: Final = frozenset(
-    {"model", "input", "instructions", "prompt", "previous_response_id", "conversation", "background",
-     "stream", "stream_options", "store"}
+    {"model", "input", "messages", "instructions", "prompt", "previous_response_id", "conversation",
+     "background", "background_options", "stream", "stream_options", "store"}
 )  # fmt: skip
 
 _ABSENT: Final = frozenset(
@@ -106,8 +106,11 @@ class ResponsesAdapter:
         if isinstance(reply, Fault):
             return reply
         if holds_error(reply):
-            usage = read_usage(reply)
-            return read_fault_in_reply(raw, error_in(0, reply), provider, self._now_s(), usage)
+            # A response that failed was being worked on; an error alone says that nothing began.
+            inner, began = error_in(0, reply), reply.get("status") == "failed"
+            return read_fault_in_reply(
+                raw, inner, provider, self._now_s(), read_usage(reply), began=began
+            )
         if not isinstance(reply.get("output"), list) and "status" not in reply:
             return Fault(Outcome.MALFORMED_REPLY, "a reply that is no response", maybe_billed=True)
         return read_response(reply)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from harness.messages import Fault, Reply, Usage
@@ -11,8 +12,9 @@ from harness.providers.bodies import Object, as_count, as_object, as_text, parse
 from harness.providers.streams import events
 
 _ENDS: Final = frozenset(
-    {"response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done"}
+    {"response.completed", "response.incomplete", "response.failed", "response.cancelled"}
 )
+_DELTA: Final = ".delta"
 
 
 def last_response(body: bytes) -> Object:
@@ -21,22 +23,41 @@ def last_response(body: bytes) -> Object:
     Nothing is put together from deltas: only the provider says that an answer is whole. Raises ValueError
     on a stream that stops before its last event, or that holds no JSON.
     """
-    done: list[object] = []
+    items: dict[int, object] = {}
+    began = False
     for event in events(body):
         if event.data.strip() == b"[DONE]":
             break
         content = as_object(parse_json(event.data))
         kind = as_text(content.get("type")) or event.name
-        if kind == "error" or content.get("error"):
-            inner = content.get("error") or {key: content.get(key) for key in ("code", "message", "param")}
-            return {"error": inner}
-        if kind == "response.output_item.done":
-            done.append(content.get("item"))
+        if kind == "error" or (not kind.startswith("response.") and content.get("error")):
+            # An error after the first words came too late for nothing to be billed: `status` says so.
+            return {"error": _error_of(content), **({"status": "failed"} if began else {})}
         if kind in _ENDS:
-            response = as_object(content.get("response"))
-            # Some gateways leave the output out of the last event; each item was called done before.
-            return response if response.get("output") else {**response, "output": done}
+            return _whole(kind, as_object(content.get("response")), items, began=began)
+        if kind == "response.output_item.done":
+            items[as_count(content.get("output_index")) or len(items)] = content.get("item")
+        began = began or kind.endswith(_DELTA)
     raise ValueError("the stream stops before its end")
+
+
+def _error_of(event: Object) -> object:
+    """Return the error of an `error` event, which holds its fields itself, or an object with them."""
+    inner = event.get("error")
+    return inner or {key: event.get(key) for key in ("code", "message", "param")}
+
+
+def _whole(kind: str, response: Object, items: Mapping[int, object], *, began: bool) -> Object:
+    """Return the response object of a last event, with the items that it may leave out.
+
+    Some backends send the last event with an empty output; what they called done before is whole too.
+    """
+    status = kind.removeprefix("response.")
+    if response.get("output") or kind != "response.completed" or not (items or began):
+        return {"status": status, **response}
+    if not items:
+        raise ValueError("the last event leaves out what was said before")
+    return {"status": status, **response, "output": [items[place] for place in sorted(items)]}
 
 
 def read_response(reply: Object) -> Reply | Fault:
@@ -48,17 +69,18 @@ def read_response(reply: Object) -> Reply | Fault:
         said = f"the server gave up in mid-answer: status {status!r}"
         return Fault(Outcome.UNAVAILABLE, said, code=status, maybe_billed=True, usage=usage)
     if status not in ("", "completed", "incomplete"):
-        said = f"an answer that is not finished: status {status!r}; it was asked for in one piece"
+        # It may be worked on, and billed, yet: asking again at once could pay for it twice.
+        said = f"an answer that is not finished: status {status!r}; this format is read in one piece only"
         return Fault(Outcome.UNKNOWN, said, code=status, maybe_billed=True, usage=usage)
-    text, refusal, reasoning = _said(reply)
-    outcome = _outcome(status, reason, text, refusal)
+    said_there = _read_output(reply)
+    outcome = _outcome(status, reason, said_there)
     return Reply(
         outcome,
-        text=text,
-        reasoning=reasoning or None,
+        text=said_there.text,
+        reasoning=said_there.reasoning or None,
         finish_reason=reason or status or None,
         served_model=as_text(reply.get("model")) or None,
-        detail=refusal or None,
+        detail=said_there.refusal or (reason if outcome is Outcome.FILTERED else None),
         usage=usage,
     )
 
@@ -74,36 +96,49 @@ def read_usage(reply: Object) -> Usage:
     )
 
 
-def _outcome(status: str, reason: str, text: str, refusal: str) -> Outcome:
+@dataclass(frozen=True, slots=True)
+class _Output:
+    text: str
+    refusal: str
+    reasoning: str
+    cut: bool
+
+
+def _outcome(status: str, reason: str, output: _Output) -> Outcome:
     if reason == "content_filter":
         return Outcome.FILTERED
-    if refusal:
+    if output.refusal:
         return Outcome.REFUSED
-    if status == "incomplete":
+    if status == "incomplete" or output.cut:
         return Outcome.TRUNCATED
-    return Outcome.ANSWERED if text.strip() else Outcome.EMPTY
+    return Outcome.ANSWERED if output.text.strip() else Outcome.EMPTY
 
 
-def _said(reply: Object) -> tuple[str, str, str]:
-    """Return the text, the words of a refusal, and the reasoning."""
+def _read_output(reply: Object) -> _Output:
+    """Return what the output items say; `commentary` on the way to an answer is no part of it."""
     text: list[str] = []
     refusal: list[str] = []
     reasoning: list[str] = []
+    cut = False
     output = reply.get("output")
     for value in output if isinstance(output, list) else ():
         item = as_object(value)
-        match item.get("type"):
+        match item.get("type", "message"):
+            case "message" if item.get("phase") == "commentary":
+                reasoning.append("".join(_texts(item.get("content"), "output_text")))
             case "message":
-                text += _texts(item.get("content"), "output_text", "text")
-                refusal += _texts(item.get("content"), "refusal", "refusal")
+                text += _texts(item.get("content"), "output_text")
+                refusal += _texts(item.get("content"), "refusal")
+                cut = cut or item.get("status") == "incomplete"
             case "reasoning":
-                reasoning += _texts(item.get("summary"), "summary_text", "text")
-                reasoning += _texts(item.get("content"), "reasoning_text", "text")
-    return "".join(text), "".join(refusal), "\n\n".join(reasoning)
+                reasoning += _texts(item.get("summary"), "summary_text")
+                reasoning += _texts(item.get("content"), "reasoning_text")
+    return _Output("".join(text), "".join(refusal), "\n\n".join(filter(None, reasoning)), cut)
 
 
-def _texts(parts: object, kind: str, field: str) -> Iterator[str]:
+def _texts(parts: object, kind: str) -> Iterator[str]:
+    """Yield the texts of the parts of one kind; a refusal's stands under its own name."""
     for value in parts if isinstance(parts, list) else ():
         part = as_object(value)
-        if part.get("type") == kind and as_text(part.get(field)):
-            yield as_text(part.get(field))
+        if part.get("type") == kind:
+            yield as_text(part.get("refusal" if kind == "refusal" else "text"))
