@@ -53,6 +53,7 @@ _PLACES: Final = {
     "max_tokens": ("max_output_tokens",),
     "reasoning_effort": ("reasoning", "effort"),
     "reasoning_summary": ("reasoning", "summary"),
+    "reasoning_mode": ("reasoning", "mode"),
     "verbosity": ("text", "verbosity"),
 }
 
@@ -94,7 +95,14 @@ class ResponsesAdapter:
             _set(body, ("text", "format"), "--structured", answer_format)
         if model.stream:
             transport["stream"] = True
-        return WireRequest("/responses", body, headers=dict(model.provider.headers), transport=transport)
+        # A stream opens at once and is silent until the model has thought; 8 minutes were seen.
+        return WireRequest(
+            "/responses",
+            body,
+            headers=dict(model.provider.headers),
+            transport=transport,
+            thinks_silently=True,
+        )
 
     def auth_headers(self, provider: Provider, api_key: str | None) -> dict[str, str]:
         """Return the bearer header; none without a key, as local servers want it."""
@@ -124,6 +132,9 @@ def _item(message: Message, model: Model) -> dict[str, WireValue]:
     match message.parts:
         case (TextPart(text=text),):
             return {"role": message.role, "content": text}
+        case parts if message.role == "assistant":
+            # Parts of an earlier answer would need the ids of that answer; plain text needs none.
+            return {"role": message.role, "content": "".join(_text_of(part) for part in parts)}
         case parts:
             return {"role": message.role, "content": [_part(part, message, model) for part in parts]}
 
@@ -131,14 +142,24 @@ def _item(message: Message, model: Model) -> dict[str, WireValue]:
 def _part(part: Part, message: Message, model: Model) -> dict[str, WireValue]:
     match part:
         case TextPart(text=text):
-            return {"type": "output_text" if message.role == "assistant" else "input_text", "text": text}
+            return {"type": "input_text", "text": text}
         case ImagePart(media=media, recipe=recipe):
             if message.role != "user":
-                raise UnsupportedInputError(f"images can only stand in user messages, not {message.role!r}")
+                raise _misplaced(message.role)
             slot = MediaSlot(media, recipe, prefix=f"data:{image_mime(part, model)};base64,")
             return {"type": "input_image", "image_url": slot, "detail": "auto"}
         case _:
             raise UnsupportedInputError(f"the format 'openai-responses' cannot send {type(part).__name__}")
+
+
+def _text_of(part: Part) -> str:
+    if not isinstance(part, TextPart):
+        raise _misplaced("assistant")
+    return part.text
+
+
+def _misplaced(role: str) -> UnsupportedInputError:
+    return UnsupportedInputError(f"images can only stand in user messages, not {role!r}")
 
 
 def _answer_format(request: Request) -> dict[str, WireValue] | None:

@@ -36,7 +36,8 @@ def last_response(body: bytes) -> Object:
         if kind in _ENDS:
             return _whole(kind, as_object(content.get("response")), items, began=began)
         if kind == "response.output_item.done":
-            items[as_count(content.get("output_index")) or len(items)] = content.get("item")
+            place = as_count(content.get("output_index"))
+            items[len(items) if place is None else place] = content.get("item")
         began = began or kind.endswith(_DELTA)
     raise ValueError("the stream stops before its end")
 

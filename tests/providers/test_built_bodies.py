@@ -11,7 +11,9 @@ from harness.messages import ImagePart, Message, Request, Schema, TextPart
 from harness.providers.base import ADAPTERS, Adapter, get_adapter
 
 OPENAI, GEMINI, SIMULATOR = get_adapter("openai"), get_adapter("gemini"), get_adapter("simulator")
-BOTH = pytest.mark.parametrize("adapter", [OPENAI, GEMINI], ids=["openai", "gemini"])
+RESPONSES = get_adapter("openai-responses")
+REAL = [OPENAI, RESPONSES, GEMINI]
+EVERY = pytest.mark.parametrize("adapter", REAL, ids=lambda adapter: adapter.kind)
 
 PARAMS = {"temperature": 0, "top_p": 0.9, "max_tokens": 100, "seed": 7, "stop": ["END"], "min_p": 0.1}
 RESPONSES_PARAMS = {
@@ -143,13 +145,13 @@ def test_gemini_safety_settings_stand_beside_the_generation_config() -> None:
     assert body["safetySettings"] == settings
 
 
-@BOTH
+@EVERY
 def test_no_option_is_sent_that_nobody_asked_for(adapter: Adapter) -> None:
     body = adapter.build(ask(), model(adapter.kind)).body
-    assert set(body) in ({"model", "messages"}, {"contents"})
+    assert set(body) in ({"model", "messages"}, {"model", "input"}, {"contents"})
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("structured", ["json", "schema"])
 def test_structured_output_that_a_model_is_not_known_to_take_is_refused(
     adapter: Adapter, structured: str
@@ -158,7 +160,7 @@ def test_structured_output_that_a_model_is_not_known_to_take_is_refused(
         adapter.build(ask(structured=structured, schema=SCHEMA), model(adapter.kind, structured=()))
 
 
-@BOTH
+@EVERY
 def test_a_parameter_that_a_model_does_not_take_is_refused_and_not_dropped(adapter: Adapter) -> None:  # F15
     with pytest.raises(UnsupportedInputError, match="temperature"):
         adapter.build(
@@ -166,20 +168,20 @@ def test_a_parameter_that_a_model_does_not_take_is_refused_and_not_dropped(adapt
         )
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("name", ["n", "stream"])
 def test_parameters_that_would_change_how_answers_are_read_are_refused(adapter: Adapter, name: str) -> None:
     with pytest.raises(UnsupportedInputError, match=name):
         adapter.build(ask(params={name: 3}), model(adapter.kind))
 
 
-@BOTH
+@EVERY
 def test_more_images_than_a_model_takes_are_refused_and_not_cut(adapter: Adapter) -> None:  # F16
     with pytest.raises(UnsupportedInputError, match="1 images"):
         adapter.build(request(), model(adapter.kind, max_images=1))
 
 
-@BOTH
+@EVERY
 def test_an_image_for_a_text_model_is_refused(adapter: Adapter) -> None:  # F16
     with pytest.raises(UnsupportedInputError, match="takes no images"):
         adapter.build(request(), model(adapter.kind, inputs=("text",)))

@@ -107,7 +107,7 @@ def test_no_module_of_the_adapters_names_a_family_of_models() -> None:  # F52
     assert named == {}
 
 
-@pytest.mark.parametrize("kind", ["openai", "gemini"])
+@pytest.mark.parametrize("kind", ["openai", "openai-responses", "gemini"])
 def test_the_name_of_a_model_changes_nothing_but_the_name(kind: str) -> None:  # F52
     bodies = set()
     for name in ("o3", "gpt-5.2", "gemini-3-pro-preview", "plain"):
