@@ -26,7 +26,7 @@ from harness.providers.base import Adapter
 from harness.providers.bodies import error_body, error_in, holds_error, parse_json, reply_object, wire_json
 from harness.providers.faults import read_fault, read_fault_in_reply
 from harness.providers.options import check_request, image_mime
-from harness.providers.responses_reading import last_response, read_response, read_usage
+from harness.providers.responses_reading import has_begun, last_response, read_response, read_usage
 from harness.providers.streams import is_event_stream
 from harness.providers.strict_schemas import named_schema
 from harness.settings import Model, Provider
@@ -114,8 +114,7 @@ class ResponsesAdapter:
         if isinstance(reply, Fault):
             return reply
         if holds_error(reply):
-            # A response that failed was being worked on; an error alone says that nothing began.
-            inner, began = error_in(0, reply), reply.get("status") == "failed"
+            inner, began = error_in(0, reply), has_begun(reply)
             return read_fault_in_reply(
                 raw, inner, provider, self._now_s(), read_usage(reply), began=began
             )

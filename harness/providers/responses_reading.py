@@ -15,6 +15,8 @@ _ENDS: Final = frozenset(
     {"response.completed", "response.incomplete", "response.failed", "response.cancelled"}
 )
 _DELTA: Final = ".delta"
+_BEGAN: Final = "$began"
+"""Put beside an error that came in a stream after the first words of an answer."""
 
 
 def last_response(body: bytes) -> Object:
@@ -31,8 +33,7 @@ def last_response(body: bytes) -> Object:
         content = as_object(parse_json(event.data))
         kind = as_text(content.get("type")) or event.name
         if kind == "error" or (not kind.startswith("response.") and content.get("error")):
-            # An error after the first words came too late for nothing to be billed: `status` says so.
-            return {"error": _error_of(content), **({"status": "failed"} if began else {})}
+            return {"error": _error_of(content), _BEGAN: began}
         if kind in _ENDS:
             return _whole(kind, as_object(content.get("response")), items, began=began)
         if kind == "response.output_item.done":
@@ -54,11 +55,18 @@ def _whole(kind: str, response: Object, items: Mapping[int, object], *, began: b
     Some backends send the last event with an empty output; what they called done before is whole too.
     """
     status = kind.removeprefix("response.")
+    if kind == "response.failed":
+        return {"status": status, **response, _BEGAN: began or bool(items)}
     if response.get("output") or kind != "response.completed" or not (items or began):
         return {"status": status, **response}
     if not items:
         raise ValueError("the last event leaves out what was said before")
     return {"status": status, **response, "output": [items[place] for place in sorted(items)]}
+
+
+def has_begun(reply: Object) -> bool:
+    """Tell whether an answer was being given when an error ended it, so that it may be billed."""
+    return bool(reply.get("output") or reply.get(_BEGAN))
 
 
 def read_response(reply: Object) -> Reply | Fault:

@@ -61,7 +61,8 @@ def fold_events(body: bytes) -> Object:
             chunk = {"usage": chunk.get("usage")}
         whole.update({key: value for key, value in chunk.items() if key != "choices" and value is not None})
         first = _first_choice(chunk.get("choices"))
-        choice.update({key: value for key, value in first.items() if key != "delta" and value is not None})
+        told = {key: value for key, value in first.items() if value not in (None, "")}
+        choice.update({key: value for key, value in told.items() if key != "delta"})
         _add(deltas, as_object(first.get("delta")))
     whole_answer = choice.get("finish_reason") or (ended and whole and not (choice or deltas))
     if not (whole_answer or choice.get("error") or whole.get("error")):

@@ -257,6 +257,12 @@ def test_an_end_mark_does_not_make_a_cut_answer_whole(body: str) -> None:  # F5 
     assert meaning.outcome == ExchangeOutcome.MALFORMED_REPLY
 
 
+def test_an_empty_finish_reason_in_a_later_chunk_takes_nothing_back() -> None:
+    reply = chat(chunk({"content": "yes"}, "stop") + chunk({}, "", usage={"completion_tokens": 1}) + DONE)
+    assert isinstance(reply, Reply)
+    assert (reply.text, reply.finish_reason) == ("yes", "stop")
+
+
 def test_a_stream_without_any_choice_is_read_like_such_an_answer() -> None:
     verdict = {"prompt_filter_results": [{"content_filter_results": {"hate": {"filtered": True}}}]}
     blocked = f"data: {json.dumps({'choices': [], **verdict})}\n\n{DONE}"
