@@ -14,10 +14,15 @@ from harness.messages import Fault, RawReply, Reply
 from harness.providers.base import Adapter
 from harness.providers.gemini import GeminiAdapter
 from harness.providers.openai import OpenAIAdapter
+from harness.providers.openai_responses import ResponsesAdapter
 from harness.providers.waits import limits_from_headers
 
-ADAPTERS: list[Adapter] = [OpenAIAdapter(now_s=lambda: 1.8e9), GeminiAdapter(now_s=lambda: 1.8e9)]
-BOTH = pytest.mark.parametrize("adapter", ADAPTERS, ids=["openai", "gemini"])
+ADAPTERS: list[Adapter] = [
+    OpenAIAdapter(now_s=lambda: 1.8e9),
+    ResponsesAdapter(now_s=lambda: 1.8e9),
+    GeminiAdapter(now_s=lambda: 1.8e9),
+]
+EVERY = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.kind)
 
 NAMES = st.sampled_from(
     [
@@ -54,6 +59,11 @@ NAMES = st.sampled_from(
         "innererror",
         "finishReason",
         "model",
+        "output",
+        "response",
+        "summary",
+        "item",
+        "incomplete_details",
     ]
 )
 LEAVES = st.one_of(
@@ -62,7 +72,11 @@ LEAVES = st.one_of(
     st.integers(),
     st.floats(),
     st.text(max_size=12),
-    st.sampled_from(["stop", "length", "429", "RESOURCE_EXHAUSTED", "try again in 3s", "\ud800"]),
+    st.sampled_from([
+            "stop", "length", "429", "RESOURCE_EXHAUSTED", "try again in 3s", "\ud800", "message",
+            "output_text", "refusal", "completed", "incomplete", "failed", "response.completed",
+            "response.output_item.done",
+        ]),
 )
 VALUES = st.recursive(
     LEAVES,
@@ -97,28 +111,29 @@ def check(adapter: Adapter, raw: RawReply) -> None:
         assert read(raw, own) == meaning
 
 
-@BOTH
+@EVERY
 @given(status=STATUSES, headers=HEADERS, body=st.binary(max_size=200))
 @settings(max_examples=150, deadline=None)
 def test_any_bytes_are_read(adapter: Adapter, status: int, headers: dict[str, str], body: bytes) -> None:
     check(adapter, RawReply(status, headers, body))
 
 
-@BOTH
+@EVERY
 @given(status=STATUSES, headers=HEADERS, value=VALUES)
 @settings(max_examples=150, deadline=None)
 def test_any_json_is_read(adapter: Adapter, status: int, headers: dict[str, str], value: Any) -> None:
     check(adapter, RawReply(status, headers, json.dumps(value).encode()))
 
 
+@EVERY
 @given(value=VALUES, junk=st.text(max_size=10))
 @settings(max_examples=100, deadline=None)
-def test_any_stream_is_read(value: Any, junk: str) -> None:
+def test_any_stream_is_read(adapter: Adapter, value: Any, junk: str) -> None:
     body = f"data: {json.dumps(value)}\n\n{junk}\ndata: {json.dumps(value)}\n\ndata: [DONE]\n\n"
-    check(ADAPTERS[0], RawReply(200, {}, body.encode("utf-8", "surrogatepass")))
+    check(adapter, RawReply(200, {}, body.encode("utf-8", "surrogatepass")))
 
 
-@BOTH
+@EVERY
 def test_endless_nesting_is_read(adapter: Adapter) -> None:
     for opening, closing in (
         (b'{"error":', b"}"),

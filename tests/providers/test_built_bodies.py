@@ -11,10 +11,18 @@ from harness.messages import ImagePart, Message, Request, Schema, TextPart
 from harness.providers.base import ADAPTERS, Adapter, get_adapter
 
 OPENAI, GEMINI, SIMULATOR = get_adapter("openai"), get_adapter("gemini"), get_adapter("simulator")
-BOTH = pytest.mark.parametrize("adapter", [OPENAI, GEMINI], ids=["openai", "gemini"])
+RESPONSES = get_adapter("openai-responses")
+REAL = [OPENAI, RESPONSES, GEMINI]
+EVERY = pytest.mark.parametrize("adapter", REAL, ids=lambda adapter: adapter.kind)
 
 PARAMS = {"temperature": 0, "top_p": 0.9, "max_tokens": 100, "seed": 7, "stop": ["END"], "min_p": 0.1}
+RESPONSES_PARAMS = {
+    "temperature": 0, "top_p": 0.9, "max_tokens": 100, "reasoning_effort": "low", "reasoning_summary": "auto",
+    "verbosity": "low", "min_p": 0.1,
+}  # fmt: skip
+GOLDEN_PARAMS = {"openai-responses": RESPONSES_PARAMS}
 PINNED = {
+    ("openai-responses", 1): "b320fa80888b42304f0a0c52600c233000e81d104961e6b7867aa4a81f356970",
     ("openai", 1): "d085ec5178f9f415e9af8ff9879eaaa9f68f505c1339e4a8f99efc056a48d283",
     ("gemini", 1): "32a13d610596232042fddb336e0bf62d0ec3bb653c7aaa6bfba013ab9a752805",
     ("simulator", 1): "c62f33e2ffae32b4b81e91a83fb81c517afcc10e4a8338957af29fa990487b47",
@@ -23,7 +31,8 @@ PINNED = {
 
 @pytest.mark.parametrize("adapter", [get_adapter(kind) for kind in ADAPTERS], ids=list(ADAPTERS))
 def test_a_changed_body_needs_a_new_wire_revision(adapter: Adapter) -> None:  # F1
-    wire = adapter.build(request(params=PARAMS, schema=SCHEMA, structured="schema"), model(adapter.kind))
+    params = GOLDEN_PARAMS.get(adapter.kind, PARAMS)
+    wire = adapter.build(request(params=params, schema=SCHEMA, structured="schema"), model(adapter.kind))
     assert PINNED[adapter.kind, adapter.wire_revision] == digest([wire.path, plain(wire.body)])
 
 
@@ -136,13 +145,13 @@ def test_gemini_safety_settings_stand_beside_the_generation_config() -> None:
     assert body["safetySettings"] == settings
 
 
-@BOTH
+@EVERY
 def test_no_option_is_sent_that_nobody_asked_for(adapter: Adapter) -> None:
     body = adapter.build(ask(), model(adapter.kind)).body
-    assert set(body) in ({"model", "messages"}, {"contents"})
+    assert set(body) in ({"model", "messages"}, {"model", "input"}, {"contents"})
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("structured", ["json", "schema"])
 def test_structured_output_that_a_model_is_not_known_to_take_is_refused(
     adapter: Adapter, structured: str
@@ -151,7 +160,7 @@ def test_structured_output_that_a_model_is_not_known_to_take_is_refused(
         adapter.build(ask(structured=structured, schema=SCHEMA), model(adapter.kind, structured=()))
 
 
-@BOTH
+@EVERY
 def test_a_parameter_that_a_model_does_not_take_is_refused_and_not_dropped(adapter: Adapter) -> None:  # F15
     with pytest.raises(UnsupportedInputError, match="temperature"):
         adapter.build(
@@ -159,20 +168,20 @@ def test_a_parameter_that_a_model_does_not_take_is_refused_and_not_dropped(adapt
         )
 
 
-@BOTH
+@EVERY
 @pytest.mark.parametrize("name", ["n", "stream"])
 def test_parameters_that_would_change_how_answers_are_read_are_refused(adapter: Adapter, name: str) -> None:
     with pytest.raises(UnsupportedInputError, match=name):
         adapter.build(ask(params={name: 3}), model(adapter.kind))
 
 
-@BOTH
+@EVERY
 def test_more_images_than_a_model_takes_are_refused_and_not_cut(adapter: Adapter) -> None:  # F16
     with pytest.raises(UnsupportedInputError, match="1 images"):
         adapter.build(request(), model(adapter.kind, max_images=1))
 
 
-@BOTH
+@EVERY
 def test_an_image_for_a_text_model_is_refused(adapter: Adapter) -> None:  # F16
     with pytest.raises(UnsupportedInputError, match="takes no images"):
         adapter.build(request(), model(adapter.kind, inputs=("text",)))
