@@ -88,7 +88,8 @@ class WireRequest:
 
     `path` is appended to the provider's base URL. `body` and `headers` change the answer and
     enter the key. `transport` (body fields) and `transport_headers` are added when sending and
-    do not enter it.
+    do not enter it. `thinks_silently`: a stream that has begun may be silent for as long as the model
+    thinks, so that no shorter limit than that of a whole answer holds between two of its chunks.
     """
 
     path: str
@@ -96,6 +97,7 @@ class WireRequest:
     headers: Mapping[str, str] = field(default_factory=dict)
     transport: Mapping[str, WireValue] = field(default_factory=dict)
     transport_headers: Mapping[str, str] = field(default_factory=dict)
+    thinks_silently: bool = False
 
 
 @dataclass(frozen=True, slots=True)

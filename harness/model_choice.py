@@ -30,6 +30,8 @@ COMMON_PARAMS = frozenset(
         "frequency_penalty",
         "repetition_penalty",
         "reasoning_effort",
+        "reasoning_mode",
+        "reasoning_summary",
         "thinking_budget",
         "thinking_level",
         "logprobs",

@@ -34,7 +34,7 @@ class Provider(Settings):
     """Who is called: an account and a wire format."""
 
     name: str
-    adapter: Literal["openai", "gemini", "anthropic", "simulator", "imported"]
+    adapter: Literal["openai", "openai-responses", "gemini", "anthropic", "simulator", "imported"]
     base_url: str = ""
     endpoint: str | None = None
     api_key_env: str | None = None

@@ -14,11 +14,12 @@ from harness.media import Media
 from harness.messages import ImagePart, Message, Request, Schema, TextPart
 from harness.settings import Model, Provider
 
-Kind: TypeAlias = Literal["openai", "gemini", "anthropic", "simulator"]
+Kind: TypeAlias = Literal["openai", "openai-responses", "gemini", "anthropic", "simulator"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
 OTHER: Mapping[Kind, Kind] = {
     "openai": "gemini",
+    "openai-responses": "openai",
     "gemini": "openai",
     "anthropic": "openai",
     "simulator": "openai",
@@ -79,8 +80,8 @@ DIFFERENT: Mapping[str, dict[str, Any]] = {
     "temperature": params(temperature=1),
     "reasoning effort": params(reasoning_effort="high"),
     "max tokens": params(max_tokens=101),
-    "another parameter": params(seed=7),
-    "a parameter that is null": params(seed=None),
+    "another parameter": params(top_p=0.5),
+    "a parameter that is null": params(top_p=None),
     "true for 1": params(temperature=True),
     "schema": {"schema": replace(SCHEMA, body={"type": "array"})},
     "structured output": {"structured": "json"},

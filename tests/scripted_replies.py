@@ -146,6 +146,48 @@ def gemini_reply(
     return json_reply(body, headers=headers)
 
 
+def responses_reply(
+    text: str | None,
+    reason: str | None = None,
+    usage: tuple[int, int] | None = (11, 7),
+    *,
+    model: str = "scripted",
+    headers: Mapping[str, str] | None = None,
+) -> Reply:
+    """Return an answer in the format of OpenAI's responses; with a `reason` it is incomplete."""
+    return json_reply(_response(text, reason, usage, model), headers=headers)
+
+
+def responses_stream(text: str, reason: str | None = None, *, interval_s: float = 0.0) -> Reply:
+    """Return the same answer as a stream of named events, its text in two pieces."""
+    whole = _response(text, reason, (11, 7), "scripted")
+    events = [
+        {"type": "response.created", "response": {**whole, "status": "in_progress", "output": []}},
+        *({"type": "response.output_text.delta", "delta": part} for part in (text[:5], text[5:])),
+        {"type": f"response.{whole['status']}", "response": whole},
+    ]
+    pieces = tuple(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n".encode() for one in events)
+    return Reply(200, {"content-type": "text/event-stream"}, pieces, interval_s=interval_s, declared=-1)
+
+
+def _response(
+    text: str | None, reason: str | None, usage: tuple[int, int] | None, model: str
+) -> dict[str, object]:
+    content = [{"type": "output_text", "text": text, "annotations": []}]
+    status = "completed" if reason is None else "incomplete"
+    said = {"type": "message", "role": "assistant", "status": status, "content": content}
+    return {
+        "id": "resp-scripted",
+        "object": "response",
+        "status": status,
+        "error": None,
+        "incomplete_details": None if reason is None else {"reason": reason},
+        "model": model,
+        "output": [] if text is None else [said],
+        "usage": None if usage is None else {"input_tokens": usage[0], "output_tokens": usage[1]},
+    }
+
+
 def sse_reply(events: Sequence[object], interval_s: float = 0.0, *, done: bool = True) -> Reply:
     """Return a stream of server-sent events in chunked encoding, `interval_s` between two."""
     pieces = [f"data: {json.dumps(event)}\n\n".encode() for event in events]
@@ -269,6 +311,9 @@ def default_reply(arrival: Arrival, text: str | None = None, finish: str | None 
     if "generateContent" in arrival.path:
         return gemini_reply(said, {"length": "MAX_TOKENS"}.get(finish or "", "STOP"))
     model = (arrival.json or {}).get("model", "scripted") if isinstance(arrival.json, dict) else "scripted"
+    if arrival.path.endswith("/responses"):
+        reason = {"length": "max_output_tokens", "content_filter": "content_filter"}.get(finish or "")
+        return responses_reply(said, reason, model=str(model))
     return chat_reply(said, finish or "stop", model=str(model))
 
 

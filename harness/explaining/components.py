@@ -24,7 +24,7 @@ Component: TypeAlias = Literal[
 _TURNS: Final = frozenset({"messages", "contents", "input"})
 _SYSTEM: Final = frozenset({"systemInstruction", "system", "instructions"})
 _SCHEMA: Final = frozenset(
-    {"response_format", "responseMimeType", "responseJsonSchema", "responseSchema", "schema"}
+    {"response_format", "responseMimeType", "responseJsonSchema", "responseSchema", "schema", "text.format"}
 )
 _MIXED: Final = {"output_config": "format"}
 """Fields that hold parameters and, under this name, a schema (Anthropic)."""
@@ -129,7 +129,7 @@ def _headers(stored: Identity, wanted: Identity) -> Iterator[Difference]:
 
 def _bodies(stored: Identity, wanted: Identity) -> Iterator[Difference]:
     yield from _media(media_in(stored.body), media_in(wanted.body))
-    was, now = _without_media(stored.body), _without_media(wanted.body)
+    was, now = (_with_schema_apart(_without_media(one.body)) for one in (stored, wanted))
     # The body's own name of the model says nothing that the identity does not.
     if was.get("model") == stored.model and now.get("model") == wanted.model:
         was, now = ({**one, "model": None} for one in (was, now))
@@ -215,10 +215,19 @@ def _without_media(value: Any) -> Any:
     if isinstance(value, list):
         left = [_without_media(item) for item in value if not _is_medium(item)]
         match left:
-            case [{"type": "text", "text": str(text)}]:
+            case [{"type": "text" | "input_text", "text": str(text)}]:
                 return text
         return left
     return value
+
+
+def _with_schema_apart(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a body whose `text.format` (OpenAI's responses) stands beside the other settings of its text."""
+    match body.get("text"):
+        case {"format": wanted, **others}:
+            rest = {name: value for name, value in body.items() if name != "text"}
+            return {**rest, **({"text": others} if others else {}), "text.format": wanted}
+    return body
 
 
 def _is_medium(item: object) -> bool:

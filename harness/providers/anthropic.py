@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 
 from harness.errors import UnsupportedInputError
@@ -26,7 +25,7 @@ from harness.providers.anthropic_events import fold_message
 from harness.providers.anthropic_options import body_options
 from harness.providers.anthropic_replies import is_message, read_message, read_usage
 from harness.providers.base import Adapter
-from harness.providers.bodies import Object, error_body, error_in, holds_error, parse_json, reply_object
+from harness.providers.bodies import error_body, error_in, holds_error, parse_json, reply_object
 from harness.providers.faults import read_fault, read_fault_in_reply
 from harness.providers.options import check_request, image_mime
 from harness.providers.streams import is_event_stream
@@ -69,7 +68,12 @@ class AnthropicAdapter:
         if model.stream:
             transport["stream"] = True
         return WireRequest(
-            "/messages", body | options, headers=_versioned(model.provider.headers), transport=transport
+            "/messages",
+            body | options,
+            headers=_versioned(model.provider.headers),
+            transport=transport,
+            # Many models think unless told not to, and newer ones do not show it.
+            thinks_silently=options.get("thinking") != {"type": "disabled"},
         )
 
     def auth_headers(self, provider: Provider, api_key: str | None) -> dict[str, str]:
@@ -82,9 +86,8 @@ class AnthropicAdapter:
         if isinstance(reply, Fault):
             return reply
         if holds_error(reply):
-            fault = read_fault_in_reply(raw, error_in(0, reply), provider, self._now_s(), read_usage(reply))
-            # An error in mid-stream: what had been written may be paid for.
-            return replace(fault, maybe_billed=True) if isinstance(fault, Fault) and _began(reply) else fault
+            error, usage, began = error_in(0, reply), read_usage(reply), bool(reply.get("content"))
+            return read_fault_in_reply(raw, error, provider, self._now_s(), usage, began=began)
         if not is_message(reply):
             said = "a reply that is no message with a stop reason"
             return Fault(Outcome.MALFORMED_REPLY, said, maybe_billed=True, usage=read_usage(reply))
@@ -93,10 +96,6 @@ class AnthropicAdapter:
     def read_error(self, raw: RawReply, provider: Provider) -> Fault | Reply:
         """Return what any other answer means."""
         return read_fault(raw, error_body(raw.status, raw.body), provider, self._now_s())
-
-
-def _began(reply: Object) -> bool:
-    return bool(reply.get("content"))
 
 
 def _versioned(headers: dict[str, str]) -> dict[str, str]:

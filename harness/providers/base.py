@@ -48,6 +48,7 @@ class Adapter(Protocol):
 
 ADAPTERS = {
     "openai": "harness.providers.openai",
+    "openai-responses": "harness.providers.openai_responses",
     "gemini": "harness.providers.gemini",
     "anthropic": "harness.providers.anthropic",
     "simulator": "harness.providers.simulator",

@@ -66,13 +66,17 @@ RULES: Final = (
     _rule(
         Outcome.FILTERED, _ANY,
         "content_filter content_policy_violation responsibleaipolicyviolation data_inspection_failed "
-        "datainspectionfailed moderation_blocked content_blocked prohibited_content model_armor",
+        "datainspectionfailed moderation_blocked content_blocked prohibited_content model_armor "
+        # OpenAI's responses. `invalid_prompt` is a block only where the words say so: OpenRouter says it
+        # of any bad request.
+        "bio_policy cyber_policy misalignment_policy_violation image_content_policy_violation",
     ),
     _rule(
         Outcome.FILTERED, _REJECTED, "",
         ("content management policy", "content violates usage guidelines", "safety_check_type",
          "may contain inappropriate content", "potentially violating our usage policy", "responsible ai",
          "requires moderation", "rejected as a result of our safety system", "flagged by our moderation",
+         "flagged for possible cybersecurity risk",
          "considered high risk", "content exists risk", "potentially unsafe or sensitive content"),
     ),
     # Out of credit, in every disguise.
@@ -128,6 +132,7 @@ RULES: Final = (
         "unknown_model model_decommissioned model_not_supported",
         ("does not exist or you do not have access", "model not exist", "model does not exist",
          "is not a valid model", "has been decommissioned", "model has been deprecated",
+         "must be verified to use the model", "only supported in v1/responses", "with the responses api",
          "not supported for generatecontent", "no longer available to new users"),
     ),
     _rule(Outcome.MODEL_NOT_FOUND, frozenset({404, 405, 410})),
@@ -151,6 +156,11 @@ RULES: Final = (
 )
 
 STATUS_OF_CODE: Final[Mapping[str, int]] = {
+    # What OpenAI's responses say of a prompt or an image.
+    "invalid_prompt": 400, "invalid_image": 400, "invalid_image_format": 400, "invalid_base64_image": 400,
+    "invalid_image_url": 400, "invalid_image_mode": 400, "image_too_large": 400, "image_too_small": 400,
+    "image_parse_error": 400, "image_file_too_large": 400, "unsupported_image_media_type": 400,
+    "empty_image_file": 400, "failed_to_download_image": 400, "image_file_not_found": 400,
     "invalid_request_error": 400, "invalid_argument": 400, "badrequesterror": 400, "bad_request": 400,
     "failed_precondition": 400, "permission_denied": 403, "permission_error": 403, "not_found": 404,
     "not_found_error": 404, "notfounderror": 404, "request_too_large": 413, "server_error": 500,

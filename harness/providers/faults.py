@@ -52,17 +52,24 @@ def read_fault(raw: RawReply, error: ErrorBody, provider: Provider, now_s: float
 
 
 def read_fault_in_reply(
-    raw: RawReply, error: ErrorBody, provider: Provider, now_s: float, usage: Usage | None = None
+    raw: RawReply,
+    error: ErrorBody,
+    provider: Provider,
+    now_s: float,
+    usage: Usage | None = None,
+    *,
+    began: bool = False,
 ) -> Fault | Reply:
     """Return what an error object in an answer with a good status means, by the error it names.
 
     One that nobody has seen before is `unavailable`: the transport is sound, so a further send may help.
+    `began`: the answer was being given when the error ended it, so that it may be billed.
     """
     fault = read_fault(raw, replace(error, status=inner_status(error)), provider, now_s)
     if isinstance(fault, Reply):
         return replace(fault, usage=usage or fault.usage)
     outcome = Outcome.UNAVAILABLE if fault.outcome is Outcome.UNKNOWN else fault.outcome
-    billed = fault.maybe_billed or bool(usage and usage.output_tokens)
+    billed = fault.maybe_billed or began or bool(usage and usage.output_tokens)
     return replace(fault, outcome=outcome, usage=usage or Usage(), maybe_billed=billed)
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from harness.canonical import JSON
 from harness.errors import UnsupportedInputError
 from harness.messages import (
     Fault,
@@ -26,11 +24,21 @@ from harness.messages import (
 )
 from harness.outcomes import ExchangeOutcome as Outcome
 from harness.providers.base import Adapter
-from harness.providers.bodies import error_body, error_in, holds_error, parse_json, reply_object, wire_json
+from harness.providers.bodies import (
+    Object,
+    as_object,
+    error_body,
+    error_in,
+    holds_error,
+    parse_json,
+    reply_object,
+    wire_json,
+)
 from harness.providers.completions import first_choice, read_choice, read_usage
 from harness.providers.faults import read_fault, read_fault_in_reply
 from harness.providers.options import check_request, image_mime
 from harness.providers.streams import fold_events, is_event_stream
+from harness.providers.strict_schemas import named_schema
 from harness.settings import Model, Provider
 
 _RESERVED: Final = frozenset({"model", "messages", "stream", "stream_options", "n"})
@@ -41,11 +49,11 @@ TRANSPORT_PARAMS: Final = frozenset(
 )  # fmt: skip
 """Parameters that change who is billed, how fast or what is kept, and never the answer."""
 
-# Strict mode takes a subset of JSON Schema; a schema with any of these is sent unstrict.
-_NOT_STRICT: Final = frozenset(
-    {"uniqueItems", "oneOf", "allOf", "not", "if", "then", "else", "patternProperties", "propertyNames",
-     "dependentRequired", "dependentSchemas", "contains", "minProperties", "maxProperties"}
-)  # fmt: skip
+
+_ELSEWHERE: Final = (
+    "[this model answers in the format 'openai-responses' only: ask for it as openai-responses/MODEL, or "
+    "give it a provider with adapter = \"openai-responses\"]"
+)
 
 
 class OpenAIAdapter:
@@ -102,19 +110,29 @@ class OpenAIAdapter:
             return reply
         usage = read_usage(reply)
         if holds_error(reply):
-            return read_fault_in_reply(raw, error_in(0, reply), provider, self._now_s(), usage)
+            inner, began = error_in(0, reply), _began(first_choice(reply))
+            return read_fault_in_reply(raw, inner, provider, self._now_s(), usage, began=began)
         if "choices" not in reply or not isinstance(reply["choices"], list | None):
             return Fault(Outcome.MALFORMED_REPLY, "a reply that is no completion", maybe_billed=True)
         choice = first_choice(reply)
         if choice.get("error"):
             inner = error_in(0, {"error": choice["error"]})
-            return read_fault_in_reply(raw, inner, provider, self._now_s(), usage)
+            return read_fault_in_reply(raw, inner, provider, self._now_s(), usage, began=_began(choice))
         read = read_choice(reply, choice, provider)
         return replace(read, usage=usage)
 
     def read_error(self, raw: RawReply, provider: Provider) -> Fault | Reply:
-        """Return what any other answer means."""
-        return read_fault(raw, error_body(raw.status, raw.body), provider, self._now_s())
+        """Return what any other answer means; where the model answers elsewhere, how to ask it there."""
+        read = read_fault(raw, error_body(raw.status, raw.body), provider, self._now_s())
+        if not isinstance(read, Fault) or read.outcome is not Outcome.MODEL_NOT_FOUND:
+            return read
+        elsewhere = "v1/responses" in read.message.lower()
+        return replace(read, message=f"{read.message} {_ELSEWHERE}") if elsewhere else read
+
+
+def _began(choice: Object) -> bool:
+    """Tell whether an answer had begun, text or reasoning, before an error ended it: it may be billed."""
+    return any(value for name, value in as_object(choice.get("message")).items() if name != "role")
 
 
 def _message(message: Message, model: Model) -> dict[str, WireValue]:
@@ -144,45 +162,9 @@ def _response_format(request: Request) -> dict[str, WireValue] | None:
         case "json", _:
             return {"type": "json_object"}
         case "schema", Schema() as schema:
-            named: dict[str, WireValue] = {
-                "name": re.sub(r"[^A-Za-z0-9_-]", "_", schema.id)[:64] or "answer",
-                "schema": wire_json(schema.body),
-                "strict": _fits_strict_mode(schema.body),
-            }
-            return {"type": "json_schema", "json_schema": named}
+            return {"type": "json_schema", "json_schema": named_schema(schema)}
         case _:
             return None
-
-
-def _fits_strict_mode(schema: Mapping[str, JSON]) -> bool:
-    """Tell whether OpenAI's strict mode takes a schema: every object closed, every property required."""
-    return schema.get("type") == "object" and all(_is_strict(part) for part in _subschemas(schema))
-
-
-def _is_strict(schema: Mapping[str, object]) -> bool:
-    if _NOT_STRICT & schema.keys():
-        return False
-    properties = schema.get("properties")
-    if not isinstance(properties, Mapping):
-        return schema.get("type") != "object"
-    required = schema.get("required")
-    names = set(required) if isinstance(required, list | tuple) else set()
-    return schema.get("additionalProperties") is False and names == set(properties)
-
-
-def _subschemas(schema: object) -> Iterator[Mapping[str, object]]:
-    if not isinstance(schema, Mapping):
-        return
-    yield schema
-    for key in ("properties", "$defs", "definitions"):
-        group = schema.get(key)
-        if isinstance(group, Mapping):
-            for part in group.values():
-                yield from _subschemas(part)
-    yield from _subschemas(schema.get("items"))
-    alternatives = schema.get("anyOf")
-    for part in alternatives if isinstance(alternatives, list | tuple) else ():
-        yield from _subschemas(part)
 
 
 adapter: Adapter = OpenAIAdapter()

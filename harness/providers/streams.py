@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from harness.providers.bodies import Object, as_object, parse_json
+from harness.providers.bodies import Object, as_object, holds_error, parse_json
 
 _STARTS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
@@ -42,8 +42,10 @@ def fold_events(body: bytes) -> Object:
     """Return the completion that a stream of chunks adds up to.
 
     Text fields of the deltas are joined, lists strung together, all else taken from the last chunk that
-    has it. An error among the events is kept as `error`. Raises ValueError on a stream that stops before
-    a finish reason or its end mark, or that holds no JSON.
+    has it. An error among the events is kept as `error`, whatever was said before or after it. Raises
+    ValueError on a stream that stops before its end, or that holds no JSON. An end mark alone does not
+    make an answer whole: gateways send it after an upstream that was lost, and every server known here
+    gives a finish reason.
     """
     whole: dict[str, Any] = {}
     choice: dict[str, Any] = {}
@@ -54,11 +56,16 @@ def fold_events(body: bytes) -> Object:
             ended = True
             break
         chunk = as_object(parse_json(event.data))
+        if event.name == "error" or holds_error(chunk):
+            whole.setdefault("error", chunk.get("error") or chunk or event.data.decode("utf-8", "replace"))
+            chunk = {"usage": chunk.get("usage")}
         whole.update({key: value for key, value in chunk.items() if key != "choices" and value is not None})
         first = _first_choice(chunk.get("choices"))
-        choice.update({key: value for key, value in first.items() if key != "delta" and value is not None})
+        told = {key: value for key, value in first.items() if value not in (None, "")}
+        choice.update({key: value for key, value in told.items() if key != "delta"})
         _add(deltas, as_object(first.get("delta")))
-    if not (ended or choice.get("finish_reason") or whole.get("error")):
+    whole_answer = choice.get("finish_reason") or (ended and whole and not (choice or deltas))
+    if not (whole_answer or choice.get("error") or whole.get("error")):
         raise ValueError("the stream stops before its end")
     if choice or deltas:
         message = {key: _joined(key, values) for key, values in deltas.items()}
@@ -85,6 +92,7 @@ def _add(message: dict[str, list[Any]], delta: Object) -> None:
 def _joined(key: str, values: list[Any]) -> object:
     if key != "role" and all(isinstance(value, str) for value in values):
         return "".join(values)
-    if all(isinstance(value, list) for value in values):
-        return [item for value in values for item in value]
+    if any(isinstance(value, list) for value in values):
+        # Mistral's reasoning models send typed pieces first, and then plain text.
+        return [item for value in values for item in (value if isinstance(value, list) else [value])]
     return values[-1]

@@ -95,7 +95,8 @@ class Transport:
         headers = _headers(basic, model.provider.headers, wire.headers, wire.transport_headers, auth_headers)
         headers["content-length"] = str(len(body))
         way = self._way_to(str(url), model.provider.verify_tls)
-        flight = _Flight(body, model, self._clock, self._max_reply_bytes)
+        pause_s = STREAM_IDLE_S if model.stream and not wire.thinks_silently else None
+        flight = _Flight(body, model, self._clock, self._max_reply_bytes, pause_s)
         # Past httpx.AsyncClient: its cookies, redirects and log lines are not wanted, and cost as much again.
         content = None
         if method == "POST":
@@ -148,6 +149,7 @@ class _Flight:
     model: Model
     clock: Clock
     max_reply_bytes: int
+    pause_s: float | None = None
     began: float = 0.0
     started: bool = False
     uploaded: bool = False
@@ -183,8 +185,8 @@ class _Flight:
         """Return the setting whose time is over."""
         if asyncio.get_running_loop().time() >= self.ends_at:
             return f"total_timeout_s = {self.model.total_timeout_s:g}"
-        if self.status and self.model.stream and self.model.idle_timeout_s > STREAM_IDLE_S:
-            return f"{STREAM_IDLE_S:g} s between two chunks"
+        if self.status and self.pause_s is not None and self.model.idle_timeout_s > self.pause_s:
+            return f"{self.pause_s:g} s between two chunks"
         return f"idle_timeout_s = {self.model.idle_timeout_s:g}"
 
     def raw(self) -> RawReply:
@@ -209,7 +211,7 @@ class _Flight:
         self.headers = {
             name: value for name, value in response.headers.items() if not name.startswith("set-cookie")
         }
-        idle_s = min(STREAM_IDLE_S, self.model.idle_timeout_s) if self.model.stream else None
+        idle_s = None if self.pause_s is None else min(self.pause_s, self.model.idle_timeout_s)
         self.allow(idle_s)
         async for chunk in response.aiter_bytes():
             self.size += len(chunk)

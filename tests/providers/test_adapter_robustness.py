@@ -15,14 +15,16 @@ from harness.providers.anthropic import AnthropicAdapter
 from harness.providers.base import Adapter
 from harness.providers.gemini import GeminiAdapter
 from harness.providers.openai import OpenAIAdapter
+from harness.providers.openai_responses import ResponsesAdapter
 from harness.providers.waits import limits_from_headers
 
 ADAPTERS: list[Adapter] = [
     OpenAIAdapter(now_s=lambda: 1.8e9),
+    ResponsesAdapter(now_s=lambda: 1.8e9),
     GeminiAdapter(now_s=lambda: 1.8e9),
     AnthropicAdapter(now_s=lambda: 1.8e9),
 ]
-EVERY = pytest.mark.parametrize("adapter", ADAPTERS, ids=[adapter.kind for adapter in ADAPTERS])
+EVERY = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.kind)
 
 NAMES = st.sampled_from(
     [
@@ -66,6 +68,11 @@ NAMES = st.sampled_from(
         "index",
         "thinking",
         "error_code",
+        "output",
+        "response",
+        "summary",
+        "item",
+        "incomplete_details",
     ]
 )
 EVENTS = ["message_start", "content_block_delta", "text_delta", "message_delta", "message_stop", "end_turn"]
@@ -75,7 +82,11 @@ LEAVES = st.one_of(
     st.integers(),
     st.floats(),
     st.text(max_size=12),
-    st.sampled_from(["stop", "length", "429", "RESOURCE_EXHAUSTED", "try again in 3s", "\ud800", *EVENTS]),
+    st.sampled_from([
+            "stop", "length", "429", "RESOURCE_EXHAUSTED", "try again in 3s", "\ud800", "message",
+            "output_text", "refusal", "completed", "incomplete", "failed", "response.completed",
+            "response.output_item.done", *EVENTS,
+        ]),
 )
 VALUES = st.recursive(
     LEAVES,
@@ -125,12 +136,12 @@ def test_any_json_is_read(adapter: Adapter, status: int, headers: dict[str, str]
     check(adapter, RawReply(status, headers, json.dumps(value).encode()))
 
 
+@EVERY
 @given(value=VALUES, junk=st.text(max_size=10))
 @settings(max_examples=100, deadline=None)
-def test_any_stream_is_read(value: Any, junk: str) -> None:
+def test_any_stream_is_read(adapter: Adapter, value: Any, junk: str) -> None:
     body = f"data: {json.dumps(value)}\n\n{junk}\ndata: {json.dumps(value)}\n\ndata: [DONE]\n\n"
-    for adapter in (ADAPTERS[0], ADAPTERS[2]):
-        check(adapter, RawReply(200, {}, body.encode("utf-8", "surrogatepass")))
+    check(adapter, RawReply(200, {}, body.encode("utf-8", "surrogatepass")))
 
 
 @EVERY

@@ -175,6 +175,13 @@ def test_streaming_and_what_is_about_the_account_leave_the_body_alone() -> None:
     assert streamed.transport == {**account, "stream": True}
 
 
+def test_a_stream_may_be_silent_while_the_model_thinks() -> None:  # F34
+    assert build(stream=True).thinks_silently
+    assert build(stream=True, reasoning_effort="high").thinks_silently
+    assert not build(stream=True, thinking_budget=0).thinks_silently
+    assert not build(stream=True, thinking={"type": "disabled"}).thinks_silently
+
+
 def test_how_thinking_is_shown_leaves_the_body_alone() -> None:  # F2
     shown = build(thinking={"type": "adaptive", "display": "summarized"})
     assert shown.body == build(thinking={"type": "adaptive"}).body

@@ -11,12 +11,19 @@ from harness.messages import ImagePart, Message, Request, Schema, TextPart
 from harness.providers.base import ADAPTERS, Adapter, get_adapter
 
 OPENAI, GEMINI, SIMULATOR = get_adapter("openai"), get_adapter("gemini"), get_adapter("simulator")
-ANTHROPIC = get_adapter("anthropic")
-EVERY = pytest.mark.parametrize("adapter", [OPENAI, GEMINI, ANTHROPIC], ids=["openai", "gemini", "anthropic"])
+RESPONSES, ANTHROPIC = get_adapter("openai-responses"), get_adapter("anthropic")
+REAL = [OPENAI, RESPONSES, GEMINI, ANTHROPIC]
+EVERY = pytest.mark.parametrize("adapter", REAL, ids=lambda adapter: adapter.kind)
 
 PARAMS = {"temperature": 0, "top_p": 0.9, "max_tokens": 100, "seed": 7, "stop": ["END"], "min_p": 0.1}
+RESPONSES_PARAMS = {
+    "temperature": 0, "top_p": 0.9, "max_tokens": 100, "reasoning_effort": "low", "reasoning_summary": "auto",
+    "verbosity": "low", "min_p": 0.1,
+}  # fmt: skip
+GOLDEN_PARAMS = {"openai-responses": RESPONSES_PARAMS}
 PINNED = {
     ("anthropic", 1): "278d71ea5b27b87642ff9d7c2dc8f60a4d75dd3f4fcc3ff4d2bb73345876d7cc",
+    ("openai-responses", 1): "b320fa80888b42304f0a0c52600c233000e81d104961e6b7867aa4a81f356970",
     ("openai", 1): "d085ec5178f9f415e9af8ff9879eaaa9f68f505c1339e4a8f99efc056a48d283",
     ("gemini", 1): "32a13d610596232042fddb336e0bf62d0ec3bb653c7aaa6bfba013ab9a752805",
     ("simulator", 1): "c62f33e2ffae32b4b81e91a83fb81c517afcc10e4a8338957af29fa990487b47",
@@ -25,7 +32,8 @@ PINNED = {
 
 @pytest.mark.parametrize("adapter", [get_adapter(kind) for kind in ADAPTERS], ids=list(ADAPTERS))
 def test_a_changed_body_needs_a_new_wire_revision(adapter: Adapter) -> None:  # F1
-    wire = adapter.build(request(params=PARAMS, schema=SCHEMA, structured="schema"), model(adapter.kind))
+    params = GOLDEN_PARAMS.get(adapter.kind, PARAMS)
+    wire = adapter.build(request(params=params, schema=SCHEMA, structured="schema"), model(adapter.kind))
     assert PINNED[adapter.kind, adapter.wire_revision] == digest([wire.path, plain(wire.body)])
 
 
@@ -141,7 +149,8 @@ def test_gemini_safety_settings_stand_beside_the_generation_config() -> None:
 @EVERY
 def test_no_option_is_sent_that_nobody_asked_for(adapter: Adapter) -> None:
     body = adapter.build(ask(), model(adapter.kind, max_output_tokens=9)).body
-    assert set(body) in ({"model", "messages"}, {"contents"}, {"model", "messages", "max_tokens"})
+    usual = ({"model", "messages"}, {"model", "input"}, {"contents"}, {"model", "messages", "max_tokens"})
+    assert set(body) in usual
 
 
 @EVERY

@@ -13,6 +13,8 @@ from wire_doubles import SCHEMA, ask, model
 
 import harness.providers as package
 from harness.canonical import canonical_json
+from harness.config import load_config
+from harness.pools.limits import pool_name
 from harness.providers.base import get_adapter
 from harness.settings import Model, Provider
 
@@ -80,6 +82,23 @@ def test_reasoning_models_take_no_sampling_parameters() -> None:  # F15
         assert models[name].provider.max_tokens_field == "max_completion_tokens"
 
 
+def test_openais_two_formats_are_one_account_and_pools_are_each_models_own() -> None:
+    config = load_config(cwd=FOLDER)
+    chat, responses = config.provider("openai"), config.provider("openai-responses")
+    shared = ("base_url", "api_key_env", "limit_headers")
+    assert [getattr(chat, name) for name in shared] == [getattr(responses, name) for name in shared]
+    here = [config.model(name) for name in ("o3", "o3-pro", "openai-responses/o3", "openai-responses/o4")]
+    assert [one.provider.adapter for one in here] == ["openai", *["openai-responses"] * 3]
+    assert len({pool_name(one) for one in here}) == 4
+
+
+def test_what_the_responses_format_does_not_have_is_left_out_of_its_models() -> None:  # F15
+    own = [entry for entry in all_models().values() if entry.provider.adapter == "openai-responses"]
+    assert own
+    for entry in own:
+        assert {"stop", "seed", "presence_penalty", "frequency_penalty"} <= set(entry.unsupported_params)
+
+
 def test_a_price_that_nobody_gave_is_unknown() -> None:
     assert all_models()["qwen2.5-vl-7b"].price.input is None
 
@@ -107,7 +126,7 @@ def test_no_module_of_the_adapters_names_a_family_of_models() -> None:  # F52
     assert named == {}
 
 
-@pytest.mark.parametrize("kind", ["openai", "gemini", "anthropic"])
+@pytest.mark.parametrize("kind", ["openai", "openai-responses", "gemini", "anthropic"])
 def test_the_name_of_a_model_changes_nothing_but_the_name(kind: str) -> None:  # F52
     bodies = set()
     for name in ("o3", "gpt-5.2", "gemini-3-pro-preview", "claude-opus-5", "plain"):

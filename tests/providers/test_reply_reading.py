@@ -232,6 +232,84 @@ def test_a_stream_that_stops_before_its_end_is_no_answer() -> None:
     assert chat(STREAM.split("\r\n\r\n")[0] + "\n\n").outcome == ExchangeOutcome.MALFORMED_REPLY
 
 
+def chunk(delta: Any = None, finish: str | None = None, **fields: Any) -> str:
+    choice = {"index": 0, "delta": delta or {}, "finish_reason": finish}
+    return f"data: {json.dumps({'choices': [choice], **fields})}\n\n"
+
+
+DONE = "data: [DONE]\n\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        chunk({"role": "assistant", "content": "Hel"}) + DONE,
+        chunk({"role": "assistant"}) + DONE,
+        chunk({"content": "Hel"}) + 'data: {"choices":[],"usage":{"completion_tokens":1}}\n\n' + DONE,
+        DONE,
+        ": OPENROUTER PROCESSING\n\n",
+        chunk({"content": "Hello"}, "stop")[:-8],
+    ],
+)
+def test_an_end_mark_does_not_make_a_cut_answer_whole(body: str) -> None:  # F5 F34
+    # Gateways send the mark after an upstream that was lost in mid-answer.
+    meaning = chat(body)
+    assert meaning.outcome == ExchangeOutcome.MALFORMED_REPLY
+
+
+def test_an_empty_finish_reason_in_a_later_chunk_takes_nothing_back() -> None:
+    reply = chat(chunk({"content": "yes"}, "stop") + chunk({}, "", usage={"completion_tokens": 1}) + DONE)
+    assert isinstance(reply, Reply)
+    assert (reply.text, reply.finish_reason) == ("yes", "stop")
+
+
+def test_a_stream_without_any_choice_is_read_like_such_an_answer() -> None:
+    verdict = {"prompt_filter_results": [{"content_filter_results": {"hate": {"filtered": True}}}]}
+    blocked = f"data: {json.dumps({'choices': [], **verdict})}\n\n{DONE}"
+    assert chat(blocked).outcome == ExchangeOutcome.FILTERED
+    assert chat(f'data: {{"choices":[],"usage":{{"prompt_tokens":3}}}}\n\n{DONE}').outcome == "empty"
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        'data: {"error":{"code":503,"message":"overloaded"}}\n\n',
+        'data: {"error":{"code":503,"message":"overloaded"},"choices":[{"finish_reason":"error"}]}\n\n',
+        'event: error\ndata: {"code":503,"text":"overloaded"}\n\n',
+        'data: {"object":"error","message":"overloaded","code":503}\n\n',
+        'data: {"detail":"overloaded"}\n\n',
+        'data: {"choices":[{"index":0,"delta":{},"error":{"code":503,"message":"overloaded"}}]}\n\n',
+    ],
+)
+@pytest.mark.parametrize("after", ["", DONE, chunk({}, "stop") + DONE], ids=["end", "mark", "finish"])
+def test_text_before_an_error_is_never_the_answer_and_may_be_billed(frame: str, after: str) -> None:  # F5 F7
+    fault = chat(chunk({"content": "The find"}) + frame + after)
+    assert isinstance(fault, Fault)
+    assert (fault.outcome, fault.maybe_billed) == (ExchangeOutcome.UNAVAILABLE, True)
+
+
+def test_an_error_before_any_word_was_not_billed() -> None:
+    fault = chat(chunk({"role": "assistant", "content": ""}) + 'data: {"error":{"message":"overloaded"}}\n\n')
+    assert isinstance(fault, Fault)
+    assert (fault.outcome, fault.maybe_billed) == (ExchangeOutcome.UNAVAILABLE, False)
+
+
+def test_only_the_first_of_several_choices_is_read() -> None:
+    other = {"choices": [{"index": 1, "delta": {"content": "B"}, "finish_reason": "length"}]}
+    reply = chat(chunk({"content": "A"}) + f"data: {json.dumps(other)}\n\n" + chunk({}, "stop") + DONE)
+    assert isinstance(reply, Reply)
+    assert (reply.text, reply.outcome) == ("A", ExchangeOutcome.ANSWERED)
+
+
+def test_plain_text_after_typed_pieces_is_kept() -> None:
+    thinking = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]
+    reply = chat(
+        chunk({"content": thinking}) + chunk({"content": "le"}) + chunk({"content": "ft"}, "stop") + DONE
+    )
+    assert isinstance(reply, Reply)
+    assert (reply.text, reply.reasoning) == ("left", "hm")
+
+
 def test_an_error_in_mid_stream_counts_by_what_it_says() -> None:
     cut = STREAM.split("\r\n\r\n")[0] + '\n\ndata: {"error":{"code":429,"message":"slow"}}\n\n'
     assert chat(cut).outcome == ExchangeOutcome.RATE_LIMITED

@@ -26,7 +26,14 @@ async def transport() -> AsyncIterator[Transport]:
         yield opened
 
 
-async def send(transport: Transport, url: str, body: bytes = b"{}", **changes: object) -> Sent:
+async def send(
+    transport: Transport,
+    url: str,
+    body: bytes = b"{}",
+    *,
+    thinks_silently: bool = False,
+    **changes: object,
+) -> Sent:
     account = {
         "name": "p",
         "adapter": "openai",
@@ -35,7 +42,8 @@ async def send(transport: Transport, url: str, body: bytes = b"{}", **changes: o
     }
     provider = Provider.model_validate(account)
     model = Model.model_validate({"name": "m", "model": "m", "provider": provider, **changes})
-    return await transport.send(WireRequest("/v1/x", {}), model, body, auth_headers={})
+    wire = WireRequest("/v1/x", {}, thinks_silently=thinks_silently)
+    return await transport.send(wire, model, body, auth_headers={})
 
 
 def assert_timeout(sent: Sent, setting: str, *, billed: bool = True) -> None:
@@ -115,6 +123,22 @@ async def test_a_stream_may_think_longer_than_it_may_pause(
         paused = await send(transport, server.url, stream=True)
     assert patient.fault is None
     assert_timeout(paused, "0.2 s between two chunks")
+
+
+async def test_a_stream_that_opens_before_the_model_thinks_may_be_silent_for_as_long(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:  # F34
+    monkeypatch.setattr(transport_module, "STREAM_IDLE_S", 0.2)
+    slow = sse_reply([{"n": 1}, {"n": 2}], interval_s=0.5)
+    stuck = sse_reply([{"n": 1}, {"n": 2}], interval_s=30)
+    with ScriptedServer(lambda arrival: slow if arrival.number == 0 else stuck) as server:
+        thought = await send(transport, server.url, thinks_silently=True, stream=True)
+        paused = await send(
+            transport, server.url, thinks_silently=True, stream=True, idle_timeout_s=0.4
+        )
+    assert thought.fault is None
+    assert thought.raw.body == slow.body
+    assert_timeout(paused, "idle_timeout_s = 0.4")
 
 
 async def test_connecting_has_a_timeout_of_its_own(transport: Transport) -> None:
