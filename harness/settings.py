@@ -34,7 +34,7 @@ class Provider(Settings):
     """Who is called: an account and a wire format."""
 
     name: str
-    adapter: Literal["openai", "openai-responses", "gemini", "simulator", "imported"]
+    adapter: Literal["openai", "openai-responses", "gemini", "anthropic", "simulator", "imported"]
     base_url: str = ""
     endpoint: str | None = None
     api_key_env: str | None = None
@@ -102,4 +102,7 @@ ANSWER_FIELDS_PROVIDER = frozenset({"adapter", "base_url", "endpoint", "headers"
 """Provider fields that change the answer; `base_url` counts only where no `endpoint` is named."""
 
 ANSWER_FIELDS_MODEL = frozenset({"model", "provider", "params"})
-"""Model fields that change the answer. All others must not change the key."""
+"""Model fields that change the answer. All others must not change the key.
+
+`max_output_tokens` does where a format demands a limit and neither request nor `params` give one: it is sent.
+"""

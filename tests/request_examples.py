@@ -14,13 +14,14 @@ from harness.media import Media
 from harness.messages import ImagePart, Message, Request, Schema, TextPart
 from harness.settings import Model, Provider
 
-Kind: TypeAlias = Literal["openai", "openai-responses", "gemini", "simulator"]
+Kind: TypeAlias = Literal["openai", "openai-responses", "gemini", "anthropic", "simulator"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
 OTHER: Mapping[Kind, Kind] = {
     "openai": "gemini",
     "openai-responses": "openai",
     "gemini": "openai",
+    "anthropic": "openai",
     "simulator": "openai",
 }
 
@@ -39,6 +40,11 @@ def provider(kind: Kind, **changes: Any) -> Provider:
 def model(kind: Kind, **changes: Any) -> Model:
     given = {"provider": provider(kind), "model": "weights", "structured": ("json", "schema")}
     return Model(name="m", **(given | changes))
+
+
+def added_headers(kind: Kind) -> dict[str, str]:
+    """Return what a format puts among the headers by itself."""
+    return {"anthropic-version": "2023-06-01"} if kind == "anthropic" else {}
 
 
 def turns(
@@ -90,6 +96,11 @@ DIFFERENT: Mapping[str, dict[str, Any]] = {
     "order of images": shown(ImagePart(PHOTO), ImagePart(MEDIA)),
     "lone surrogate": {"messages": turns(ImagePart(MEDIA), text="\ud800")},
 }
+
+NOT_TAKEN = {("anthropic", "structured output")}
+"""What a format refuses: the Messages API has no JSON mode."""
+
+DIFFERENCES = [(kind, name) for kind in KINDS for name in DIFFERENT if (kind, name) not in NOT_TAKEN]
 
 SAME: Mapping[str, dict[str, Any]] = {
     "another path of the same image": shown(ImagePart(replace(MEDIA, path=Path("b")))),

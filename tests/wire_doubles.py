@@ -83,3 +83,57 @@ def candidate(parts: Any = None, finish: str | None = "STOP", **fields: Any) -> 
         "modelVersion": "served-1",
         **fields,
     }
+
+
+def message(content: Any = None, stop: str | None = "end_turn", **fields: Any) -> dict[str, Any]:
+    """Return a message of Anthropic's; text stands for one text block."""
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "served-1",
+        "content": blocks if blocks is not None else [{"type": "text", "text": "yes"}],
+        "stop_reason": stop,
+        "stop_sequence": None,
+        "usage": {"input_tokens": 7, "output_tokens": 3},
+        **fields,
+    }
+
+
+def message_events(whole: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the events in which Anthropic streams a message, its texts in pieces of three characters."""
+    usage = whole["usage"]
+    begun = {**whole, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 1}}
+    events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}, {"type": "ping"}]
+    for index, block in enumerate(whole["content"]):
+        events += _block_events(index, block)
+    ended = {key: whole[key] for key in ("stop_reason", "stop_sequence", "stop_details") if key in whole}
+    counted = {key: usage[key] for key in ("output_tokens", "output_tokens_details") if key in usage}
+    return [*events, {"type": "message_delta", "delta": ended, "usage": counted}, {"type": "message_stop"}]
+
+
+def _block_events(index: int, block: Mapping[str, Any]) -> list[dict[str, Any]]:
+    grows = {"text": "text_delta", "thinking": "thinking_delta"}.get(block["type"])
+    deltas: list[dict[str, Any]] = []
+    begun = dict(block)
+    if grows:
+        text = block[block["type"]]
+        begun[block["type"]] = ""
+        pieces = [text[start : start + 3] for start in range(0, len(text), 3)]
+        deltas = [{"type": grows, block["type"]: piece} for piece in pieces]
+    elif block["type"] == "tool_use":
+        begun["input"] = {}
+        deltas = [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
+    return [
+        {"type": "content_block_start", "index": index, "content_block": begun},
+        *({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas),
+        {"type": "content_block_stop", "index": index},
+    ]
+
+
+def named_events(events: list[dict[str, Any]]) -> bytes:
+    """Return events as they go over the wire, each named by its type."""
+    return b"".join(
+        f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in events
+    )

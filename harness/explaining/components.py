@@ -24,9 +24,10 @@ Component: TypeAlias = Literal[
 _TURNS: Final = frozenset({"messages", "contents", "input"})
 _SYSTEM: Final = frozenset({"systemInstruction", "system", "instructions"})
 _SCHEMA: Final = frozenset(
-    {"response_format", "responseMimeType", "responseJsonSchema", "responseSchema", "schema", "output_config",
-     "text.format"}
-)  # fmt: skip
+    {"response_format", "responseMimeType", "responseJsonSchema", "responseSchema", "schema", "text.format"}
+)
+_MIXED: Final = {"output_config": "format"}
+"""Fields that hold parameters and, under this name, a schema (Anthropic)."""
 _ABSENT: Final = "nothing"
 _AROUND: Final = 24
 """Characters shown on both sides of the place where two texts part."""
@@ -132,6 +133,7 @@ def _bodies(stored: Identity, wanted: Identity) -> Iterator[Difference]:
     # The body's own name of the model says nothing that the identity does not.
     if was.get("model") == stored.model and now.get("model") == wanted.model:
         was, now = ({**one, "model": None} for one in (was, now))
+    was, now = _opened(was, now), _opened(now, was)
     seen_schema = False
     for path, before, after in _walk((), was, now):
         component = _component(path, stored.body, wanted.body)
@@ -143,6 +145,11 @@ def _bodies(stored: Identity, wanted: Identity) -> Iterator[Difference]:
             yield Difference(component, _dotted(path), *_where_texts_part(before, after))
         else:
             yield Difference(component, _dotted(path), _shown(before), _shown(after))
+
+
+def _opened(body: Mapping[str, Any], other: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a body with an empty field where only the other has a mixed one, so that its parts are told."""
+    return {**body, **{name: {} for name in _MIXED if name not in body and other.get(name)}}
 
 
 def _values(was: Mapping[str, Any], now: Mapping[str, Any], path: tuple[str | int, ...]) -> tuple[str, str]:
@@ -181,6 +188,8 @@ def _walk(path: _Path, was: object, now: object) -> Iterator[tuple[_Path, object
 def _component(path: _Path, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> Component:
     top = path[0]
     if any(name in _SCHEMA for name in path if isinstance(name, str)) and top not in _TURNS:
+        return "schema"
+    if len(path) > 1 and _MIXED.get(str(top)) == path[1]:
         return "schema"
     if top in _SYSTEM:
         return "system text"

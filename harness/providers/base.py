@@ -50,6 +50,7 @@ ADAPTERS = {
     "openai": "harness.providers.openai",
     "openai-responses": "harness.providers.openai_responses",
     "gemini": "harness.providers.gemini",
+    "anthropic": "harness.providers.anthropic",
     "simulator": "harness.providers.simulator",
 }
 

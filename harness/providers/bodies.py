@@ -178,8 +178,9 @@ def _codes(content: Object) -> Iterator[str]:
         value = content.get(key)
         if isinstance(value, str | int) and not isinstance(value, bool):
             yield str(value).lower()
-    for inner in (content.get("innererror"), content.get("metadata"), *details(content)):
-        for key in ("code", "reason", "error_type"):
+    nested = (content.get("innererror"), content.get("metadata"), content.get("details"), *details(content))
+    for inner in nested:
+        for key in ("code", "reason", "error_type", "error_code"):
             value = as_object(inner).get(key)
             if isinstance(value, str):
                 yield value.lower()

@@ -45,6 +45,23 @@ def _rule(outcome: Outcome, statuses: frozenset[int], codes: str = "", phrases: 
 _ANY: frozenset[int] = frozenset()
 
 RULES: Final = (
+    # Anthropic: blocked while it wrote; the limits of spending (400, 429 without a wait, 402), which its page
+    # "Errors" gives codes; a closed account; a long context that the account does not have.
+    _rule(Outcome.FILTERED, _REJECTED | {500}, "", ("blocked by content filtering policy",)),
+    _rule(
+        Outcome.QUOTA_EXHAUSTED, _CLIENT,
+        "enforced_spend_limit_reached contract_spend_limit_reached linked_organization_spend_limit_reached "
+        "linked_organization_billing_unavailable",
+        ("api usage limits", "usage limits. you will regain access"),
+    ),
+    _rule(
+        Outcome.AUTH, frozenset({0, 400, 403}), "organization_on_hold", ("organization has been disabled",)
+    ),
+    _rule(
+        Outcome.UNSUPPORTED_INPUT, frozenset({0, 400, 429}), "",
+        ("required for long context requests", "long context beta is not yet available"),
+    ),
+    _rule(Outcome.CONTEXT_LENGTH, frozenset({0, 400}), "", ("exceed context limit",)),
     # Blocks, whatever their status: Azure 400, DashScope 400, xAI 403, OpenRouter 403, OpenAI 400.
     _rule(
         Outcome.FILTERED, _ANY,
@@ -149,5 +166,6 @@ STATUS_OF_CODE: Final[Mapping[str, int]] = {
     "not_found_error": 404, "notfounderror": 404, "request_too_large": 413, "server_error": 500,
     "internal_error": 500, "internal": 500, "internalservererror": 500, "api_error": 500,
     "service_unavailable_error": 503, "unavailable": 503, "deadline_exceeded": 504, "gateway_timeout": 504,
+    "timeout_error": 504,
 }  # fmt: skip
 """What a body names instead of a status, where an answer with status 200 holds an error."""

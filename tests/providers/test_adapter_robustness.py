@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from wire_doubles import provider
 
 from harness.messages import Fault, RawReply, Reply
+from harness.providers.anthropic import AnthropicAdapter
 from harness.providers.base import Adapter
 from harness.providers.gemini import GeminiAdapter
 from harness.providers.openai import OpenAIAdapter
@@ -21,6 +22,7 @@ ADAPTERS: list[Adapter] = [
     OpenAIAdapter(now_s=lambda: 1.8e9),
     ResponsesAdapter(now_s=lambda: 1.8e9),
     GeminiAdapter(now_s=lambda: 1.8e9),
+    AnthropicAdapter(now_s=lambda: 1.8e9),
 ]
 EVERY = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.kind)
 
@@ -59,6 +61,13 @@ NAMES = st.sampled_from(
         "innererror",
         "finishReason",
         "model",
+        "stop_reason",
+        "stop_details",
+        "content_block",
+        "delta",
+        "index",
+        "thinking",
+        "error_code",
         "output",
         "response",
         "summary",
@@ -66,6 +75,7 @@ NAMES = st.sampled_from(
         "incomplete_details",
     ]
 )
+EVENTS = ["message_start", "content_block_delta", "text_delta", "message_delta", "message_stop", "end_turn"]
 LEAVES = st.one_of(
     st.none(),
     st.booleans(),
@@ -75,7 +85,7 @@ LEAVES = st.one_of(
     st.sampled_from([
             "stop", "length", "429", "RESOURCE_EXHAUSTED", "try again in 3s", "\ud800", "message",
             "output_text", "refusal", "completed", "incomplete", "failed", "response.completed",
-            "response.output_item.done",
+            "response.output_item.done", *EVENTS,
         ]),
 )
 VALUES = st.recursive(
@@ -93,6 +103,7 @@ HEADERS = st.dictionaries(
             "x-ratelimit-reset-tokens",
             "x-ratelimit-remaining-tokens",
             "x-ratelimit-limit-requests",
+            "anthropic-ratelimit-input-tokens-reset",
         ]
     ),
     st.one_of(st.text(max_size=12), st.integers().map(str), st.floats().map(str)),

@@ -11,8 +11,8 @@ from harness.messages import ImagePart, Message, Request, Schema, TextPart
 from harness.providers.base import ADAPTERS, Adapter, get_adapter
 
 OPENAI, GEMINI, SIMULATOR = get_adapter("openai"), get_adapter("gemini"), get_adapter("simulator")
-RESPONSES = get_adapter("openai-responses")
-REAL = [OPENAI, RESPONSES, GEMINI]
+RESPONSES, ANTHROPIC = get_adapter("openai-responses"), get_adapter("anthropic")
+REAL = [OPENAI, RESPONSES, GEMINI, ANTHROPIC]
 EVERY = pytest.mark.parametrize("adapter", REAL, ids=lambda adapter: adapter.kind)
 
 PARAMS = {"temperature": 0, "top_p": 0.9, "max_tokens": 100, "seed": 7, "stop": ["END"], "min_p": 0.1}
@@ -22,6 +22,7 @@ RESPONSES_PARAMS = {
 }  # fmt: skip
 GOLDEN_PARAMS = {"openai-responses": RESPONSES_PARAMS}
 PINNED = {
+    ("anthropic", 1): "278d71ea5b27b87642ff9d7c2dc8f60a4d75dd3f4fcc3ff4d2bb73345876d7cc",
     ("openai-responses", 1): "b320fa80888b42304f0a0c52600c233000e81d104961e6b7867aa4a81f356970",
     ("openai", 1): "d085ec5178f9f415e9af8ff9879eaaa9f68f505c1339e4a8f99efc056a48d283",
     ("gemini", 1): "32a13d610596232042fddb336e0bf62d0ec3bb653c7aaa6bfba013ab9a752805",
@@ -147,8 +148,9 @@ def test_gemini_safety_settings_stand_beside_the_generation_config() -> None:
 
 @EVERY
 def test_no_option_is_sent_that_nobody_asked_for(adapter: Adapter) -> None:
-    body = adapter.build(ask(), model(adapter.kind)).body
-    assert set(body) in ({"model", "messages"}, {"model", "input"}, {"contents"})
+    body = adapter.build(ask(), model(adapter.kind, max_output_tokens=9)).body
+    usual = ({"model", "messages"}, {"model", "input"}, {"contents"}, {"model", "messages", "max_tokens"})
+    assert set(body) in usual
 
 
 @EVERY

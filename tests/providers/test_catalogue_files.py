@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from wire_doubles import ask, model
+from wire_doubles import SCHEMA, ask, model
 
 import harness.providers as package
 from harness.canonical import canonical_json
@@ -126,11 +126,11 @@ def test_no_module_of_the_adapters_names_a_family_of_models() -> None:  # F52
     assert named == {}
 
 
-@pytest.mark.parametrize("kind", ["openai", "openai-responses", "gemini"])
+@pytest.mark.parametrize("kind", ["openai", "openai-responses", "gemini", "anthropic"])
 def test_the_name_of_a_model_changes_nothing_but_the_name(kind: str) -> None:  # F52
     bodies = set()
-    for name in ("o3", "gpt-5.2", "gemini-3-pro-preview", "plain"):
-        asked = ask(params={"temperature": 0, "max_tokens": 5}, structured="json")
+    for name in ("o3", "gpt-5.2", "gemini-3-pro-preview", "claude-opus-5", "plain"):
+        asked = ask(params={"temperature": 0, "max_tokens": 5}, schema=SCHEMA, structured="schema")
         wire = get_adapter(kind).build(asked, model(kind).model_copy(update={"model": name, "name": name}))
         bodies.add(canonical_json([wire.path, wire.body]).replace(name.encode(), b"NAME"))
     assert len(bodies) == 1

@@ -1,0 +1,145 @@
+"""The wire format of Anthropic's Messages API."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from harness.errors import UnsupportedInputError
+from harness.messages import (
+    Fault,
+    ImagePart,
+    MediaSlot,
+    Message,
+    Part,
+    RawReply,
+    Reply,
+    Request,
+    TextPart,
+    WireRequest,
+    WireValue,
+)
+from harness.outcomes import ExchangeOutcome as Outcome
+from harness.providers.anthropic_events import fold_message
+from harness.providers.anthropic_options import body_options
+from harness.providers.anthropic_replies import is_message, read_message, read_usage
+from harness.providers.base import Adapter
+from harness.providers.bodies import error_body, error_in, holds_error, parse_json, reply_object
+from harness.providers.faults import read_fault, read_fault_in_reply
+from harness.providers.options import check_request, image_mime
+from harness.providers.streams import is_event_stream
+from harness.settings import Model, Provider
+
+API_VERSION: Final = "2023-06-01"
+"""Fixes what answers look like (the API's page "Versions"), so that another one makes another request."""
+
+_RESERVED: Final = frozenset({"model", "messages", "system", "stream", "n"})
+
+
+class AnthropicAdapter:
+    """Messages at `{base_url}/messages`; the key goes in the header `x-api-key`.
+
+    `now_s` (Unix time) is asked only for waits that are given as a date in an answer without a date.
+    """
+
+    kind = "anthropic"
+    wire_revision = 1
+
+    def __init__(self, now_s: Callable[[], float] = time.time) -> None:
+        self._now_s = now_s
+
+    def build(self, request: Request, model: Model) -> WireRequest:
+        """Return the call. Unknown parameters keep their names (`harness.providers.anthropic_options`).
+
+        Raises UnsupportedInputError for a system message that is not first, for an image outside user
+        messages, for options that the model is not known to take, and where neither request nor model
+        say how long the answer may be: the API demands `max_tokens`.
+        """
+        check_request(request, model, _RESERVED)
+        system, turns = _split_system(request.messages)
+        body: dict[str, WireValue] = {
+            "model": model.model,
+            "messages": [{"role": turn.role, "content": _content(turn, model)} for turn in turns],
+        }
+        if system:
+            body["system"] = _content(Message("system", tuple(system)), model)
+        options, transport = body_options(request, model)
+        if model.stream:
+            transport["stream"] = True
+        return WireRequest(
+            "/messages",
+            body | options,
+            headers=_versioned(model.provider.headers),
+            transport=transport,
+            # Many models think unless told not to, and newer ones do not show it.
+            thinks_silently=options.get("thinking") != {"type": "disabled"},
+        )
+
+    def auth_headers(self, provider: Provider, api_key: str | None) -> dict[str, str]:
+        """Return the header that carries the key; none without a key."""
+        return {"x-api-key": api_key} if api_key else {}
+
+    def read_reply(self, raw: RawReply, provider: Provider) -> Reply | Fault:
+        """Return what a 2xx answer means: one message, or the events of one that is complete."""
+        reply = reply_object(raw.body, fold_message if is_event_stream(raw.body) else parse_json)
+        if isinstance(reply, Fault):
+            return reply
+        if holds_error(reply):
+            error, usage, began = error_in(0, reply), read_usage(reply), bool(reply.get("content"))
+            return read_fault_in_reply(raw, error, provider, self._now_s(), usage, began=began)
+        if not is_message(reply):
+            said = "a reply that is no message with a stop reason"
+            return Fault(Outcome.MALFORMED_REPLY, said, maybe_billed=True, usage=read_usage(reply))
+        return read_message(reply)
+
+    def read_error(self, raw: RawReply, provider: Provider) -> Fault | Reply:
+        """Return what any other answer means."""
+        return read_fault(raw, error_body(raw.status, raw.body), provider, self._now_s())
+
+
+def _versioned(headers: dict[str, str]) -> dict[str, str]:
+    """Return a provider's headers, which may name another version of the API."""
+    named = any(name.lower() == "anthropic-version" for name in headers)
+    return dict(headers) if named else {"anthropic-version": API_VERSION, **headers}
+
+
+def _split_system(messages: tuple[Message, ...]) -> tuple[list[Part], list[Message]]:
+    system: list[Part] = []
+    turns: list[Message] = []
+    for message in messages:
+        if message.role != "system":
+            turns.append(message)
+        elif turns:
+            raise UnsupportedInputError("the format 'anthropic' takes system text before all turns only")
+        else:
+            system.extend(message.parts)
+    return system, turns
+
+
+def _content(message: Message, model: Model) -> WireValue:
+    match message.parts:
+        case (TextPart(text=text),):
+            return text
+        case parts:
+            return [_part(part, message, model) for part in parts]
+
+
+def _part(part: Part, message: Message, model: Model) -> dict[str, WireValue]:
+    match part:
+        case TextPart(text=text):
+            return {"type": "text", "text": text}
+        case ImagePart(media=media, recipe=recipe):
+            if message.role != "user":
+                raise UnsupportedInputError(f"images can only stand in user messages, not {message.role!r}")
+            source: dict[str, WireValue] = {
+                "type": "base64",
+                "media_type": image_mime(part, model),
+                "data": MediaSlot(media, recipe),
+            }
+            return {"type": "image", "source": source}
+        case _:
+            raise UnsupportedInputError(f"the format 'anthropic' cannot send {type(part).__name__}")
+
+
+adapter: Adapter = AnthropicAdapter()
