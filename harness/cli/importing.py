@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shlex
 from collections import Counter
@@ -23,6 +22,7 @@ from harness.cli.options import print_json, say
 from harness.cli.run_planning import store_as_it_is
 from harness.config import load_config
 from harness.errors import ConfigError, ImportFileError
+from harness.event_loop import run_session
 from harness.imports.comparing import Comparison, Stored
 from harness.imports.hints import Hints
 from harness.imports.imported_run import PROVIDER, Wanted, imported_manifest, what_is_wanted
@@ -112,9 +112,9 @@ def import_files(options: ImportOptions) -> int:
     found = _counts(job, checked, repeats)
     if not options.dry_run:
         say(f"store: {display(url)}")
-        found |= asyncio.run(_store(job, url, repeats, facts, digests))
+        found |= run_session(_store(job, url, repeats, facts, digests))
     else:
-        found["would"] = asyncio.run(_would(job, url, repeats, digests))
+        found["would"] = run_session(_would(job, url, repeats, digests))
     tell_notes(wanted, job.files, checked.tally, facts, numbers_are_ids=listed is None)
     if options.as_json:
         print_json(found)

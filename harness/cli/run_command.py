@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -23,6 +22,7 @@ from harness.cli.warnings import warnings_shown
 from harness.config import Config, load_config
 from harness.dry_run import forecast
 from harness.errors import ConfigError
+from harness.event_loop import run_session
 from harness.manifest import differences, read_manifest
 from harness.offline.score import score_run
 from harness.open_files import raise_file_limit
@@ -39,7 +39,7 @@ def run(invocation: Invocation) -> int:
     config = load_config(invocation.config_path)
     url = find_store(invocation.store, os.environ, config.store, Path.cwd())
     with warnings_shown():
-        return asyncio.run(_start(invocation, config, url, None))
+        return run_session(_start(invocation, config, url, None))
 
 
 def resume(
@@ -66,7 +66,7 @@ def resume(
         return await _start(invocation, config, url, found)
 
     with warnings_shown():
-        return asyncio.run(start())
+        return run_session(start())
 
 
 async def _start(invocation: Invocation, config: Config, url: str, resumed: Run | None) -> int:
