@@ -18,7 +18,14 @@ from harness.attempts import Asked
 from harness.budget import Budget
 from harness.cache.rows import NewExchange, UnitId
 from harness.cache.store import Store
-from harness.errors import BudgetReachedError, MediaError, PoolClosedError, StoreError, UnsupportedInputError
+from harness.errors import (
+    BudgetReachedError,
+    MediaError,
+    PoolClosedError,
+    StoreError,
+    StoreMemoryError,
+    UnsupportedInputError,
+)
 from harness.estimates import input_tokens, pacing_input_tokens, pacing_output_tokens
 from harness.flights import Flights
 from harness.identity import Built, build
@@ -28,7 +35,7 @@ from harness.pools.canary import MAX_ALIKE, Canary
 from harness.pools.pool import Pool
 from harness.providers.reading import read_exchange
 from harness.retry import AskBudget, Stop, unit_outcome_of
-from harness.sending import Sender, SentExchange
+from harness.sending import Sender, SentExchange, shortened
 from harness.settings import Model
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
@@ -237,25 +244,35 @@ class Client:
             slot.settle(exchange.usage.input_tokens, exchange.usage.output_tokens)
             reservation.settle(exchange.usage, billed=serves or exchange.maybe_billed)
             # Within the slot: a killed process loses no more than what was in flight.
-            exchange_id = await self._commit(exchange, ask)
+            exchange_id, meaning = await self._commit(exchange, meaning, ask)
             pool.learn(self._sender.limits(exchange, ask.model))
             pool.report(meaning, slot)
         return SentExchange(exchange_id, exchange.raw.status, meaning)
 
-    async def _commit(self, exchange: NewExchange, ask: Ask) -> int:
+    async def _commit(
+        self, exchange: NewExchange, meaning: Reply | Fault, ask: Ask
+    ) -> tuple[int, Reply | Fault]:
         """Store an exchange, even if its ask is cancelled meanwhile: it has been paid for.
 
-        Where the store fails, no pool lets anything out any more. Raises StoreError.
+        Returns its id and what it means: a fault where there was memory for its start only. Where the store
+        fails, no pool lets anything out any more. Raises StoreError.
         """
-        serves = exchange.outcome.serves
         try:
-            return await self._store.append(
-                exchange, session=self._session, serve=serves, link=ask.unit, release=serves
-            )
+            try:
+                return await self._append(exchange, ask), meaning
+            except StoreMemoryError:
+                exchange, fault = shortened(exchange)
+                return await self._append(exchange, ask), fault
         except StoreError:
             for pool in self._pools.values():
                 pool.close("the store failed")
             raise
+
+    async def _append(self, exchange: NewExchange, ask: Ask) -> int:
+        serves = exchange.outcome.serves
+        return await self._store.append(
+            exchange, session=self._session, serve=serves, link=ask.unit, release=serves
+        )
 
 
 def _stopped(last: SentExchange, fault: Fault, step: Stop) -> Asked:

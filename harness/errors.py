@@ -8,6 +8,7 @@ HarnessError
 ├── CaseFileError          a case file cannot be used; names the line                   (exit 2)
 ├── SpoolError             a temporary file cannot be kept, for want of room say        (exit 1)
 ├── StoreError             the store cannot be used                                     (exit 1)
+│   ├── StoreMemoryError   no memory for this entry: others may fit                     (exit 1)
 │   ├── NotAStoreError     the file is no store                                         (exit 2)
 │   ├── StoreVersionError  written by a newer version                                   (exit 2)
 │   └── RunNameTakenError  the name belongs to a different run                          (exit 2)
@@ -67,6 +68,10 @@ class SpoolError(HarnessError):
 
 class StoreError(HarnessError):
     """The store cannot be read or written."""
+
+
+class StoreMemoryError(StoreError):
+    """This machine has no memory to write one entry; others may fit."""
 
 
 class NotAStoreError(StoreError):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from harness.benchmarks.base import Benchmark
 from harness.canonical import JSON
 from harness.config import Config
+from harness.credentials import check_names
 from harness.errors import ConfigError, UnsupportedInputError
 from harness.messages import Message, Request, TextPart
 from harness.plans import ModelPlan
@@ -81,6 +82,7 @@ def _params(
     """Return the parameters to send and the names of those left out, by the order of precedence."""
     written: dict[str, JSON] = {**config.user_params(model.name), **options.params}
     params: dict[str, JSON] = {**model.params, **benchmark.default_params, **written}
+    check_names(model.name, params)
     dropped = sorted(name for name in params if name in model.unsupported_params)
     refused = [name for name in dropped if name in written]
     if refused and not options.drop_unsupported:
@@ -103,4 +105,5 @@ def _reformatter(model: Model, options: RunOptions, config: Config, benchmark: B
             f"the reformatter {name!r} is retired: {reformatter.retired}; give --reformatter MODEL, or "
             "--reformatter none to count answers that cannot be read as unusable"
         )
+    check_names(name, reformatter.params)
     return reformatter

@@ -18,3 +18,13 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def nearest_or_known(name: str, known: Collection[str]) -> str:
     """Return "; did you mean ...?" with at most three near names, else "; known: ..." with all of them."""
     return nearest(name, known) or f"; known: {', '.join(map(repr, known)) or 'none'}"
+
+
+def nearest_of(name: str, known: Collection[str]) -> str:
+    """Return "; did you mean ...?" with near names, else which of many known names is the least far away."""
+    if near := nearest(name, known):
+        return near
+    by_folded = {item.casefold(): item for item in known}
+    [least_far] = get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.0) or [""]
+    shown = by_folded.get(least_far)
+    return "" if shown is None else f"; the least far of the {len(known)} known ones is {shown!r}"

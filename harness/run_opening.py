@@ -10,6 +10,8 @@ from harness.again import AgainList, again_list
 from harness.cache.rows import Run
 from harness.cache.store import Store
 from harness.case_spool import case_ids, media_notes, snapshot_pieces
+from harness.errors import RunNameTakenError
+from harness.manifest import differences, read_manifest
 from harness.outcomes import ASKED_AGAIN_ON_RESUME
 from harness.planning import Plan
 from harness.run_options import SessionOptions
@@ -61,10 +63,23 @@ async def open_run(
     await store.put_blobs(plan.blobs.values())
     await store.put_blob_pieces(plan.manifest.cases.sha256, lambda: snapshot_pieces(plan.cases))
     await note_media(store, plan)
-    run = await store.save_run(name, plan.manifest.digest(), plan.benchmark.name, plan.manifest.to_json())
+    run = await _saved(store, plan, name)
     if found is not None and found.run.id == run.id and not options.again:
         return found
     return await look_at(store, plan, run, options, mark=True)
+
+
+async def _saved(store: Store, plan: Plan, name: str | None) -> Run:
+    try:
+        return await store.save_run(
+            name, plan.manifest.digest(), plan.benchmark.name, plan.manifest.to_json()
+        )
+    except RunNameTakenError as error:
+        holder = next((run for run in await store.runs() if run.name == name), None)
+        if holder is None:
+            raise
+        differing = differences(read_manifest(holder.manifest), plan.manifest)
+        raise RunNameTakenError(f"{error} (what differs: {', '.join(differing)})") from None
 
 
 async def note_media(store: Store, plan: Plan) -> None:

@@ -122,7 +122,9 @@ class Runner:
         result = await self._units.run(unit)
         self.tally.add(unit.id, result.outcome)
         if result.outcome is not UnitOutcome.NOT_ATTEMPTED or result.asks:
-            await self._store.finish_unit(unit.run_id, _state(unit, result), _links(result))
+            await self._store.finish_unit(
+                unit.run_id, _state(unit, result), _links(result), unless_answered=True
+            )
         self._on_unit(unit.id, result.outcome)
 
 

@@ -18,7 +18,7 @@ from harness.messages import Fault, ImagePart, RawReply, Reply, Request, WireReq
 from harness.outcomes import ExchangeOutcome
 from harness.providers.base import get_adapter, read
 from harness.providers.encoding import encode_body, mask_headers, mask_secrets
-from harness.providers.transport import Sent, Transport
+from harness.providers.transport import KEPT_OF_TOO_LONG, Sent, Transport
 from harness.providers.waits import LearnedLimits, limits_from_headers
 from harness.settings import Model
 
@@ -30,8 +30,8 @@ MASK_OFF_LOOP_BYTES = 64 * 1024
 """Answers larger than this are searched for keys in a thread."""
 
 _NO_MEMORY = (
-    "this machine ran out of memory over an answer, which is lost; lower --max-in-flight, or close other "
-    "programs"
+    "this machine ran out of memory over an answer, of which only the start is kept; lower "
+    "--max-in-flight, or close other programs"
 )
 
 
@@ -117,8 +117,15 @@ class Sender:
             fault = None if sent.fault is None else self._masked_fault(sent.fault)
             return raw, masked, fault or read(raw, model.provider)
         except MemoryError:
-            fault = Fault(ExchangeOutcome.UNKNOWN, _NO_MEMORY, maybe_billed=True)
-            return RawReply(sent.raw.status, {}, b""), False, fault
+            raw, masked = self._start_of(sent.raw)
+            return raw, masked, Fault(ExchangeOutcome.UNKNOWN, _NO_MEMORY, maybe_billed=True)
+
+    def _start_of(self, raw: RawReply) -> tuple[RawReply, bool]:
+        """Return the first bytes of an answer with keys masked; none where memory ends over that."""
+        try:
+            return self._mask(_start(raw))
+        except MemoryError:
+            return RawReply(raw.status, {}, b""), False
 
     def limits(self, exchange: NewExchange, model: Model) -> LearnedLimits:
         """Return the rate limits that an answer's headers tell."""
@@ -133,6 +140,22 @@ class Sender:
     def _masked_fault(self, fault: Fault) -> Fault:
         data, found = mask_secrets(fault.message.encode("utf-8", "surrogatepass"), self.keys.values())
         return replace(fault, message=data.decode("utf-8", "replace")) if found else fault
+
+
+def shortened(exchange: NewExchange) -> tuple[NewExchange, Fault]:
+    """Return an exchange that the store had no memory for as one that it has, and what that one means."""
+    fault = Fault(ExchangeOutcome.UNKNOWN, _NO_MEMORY, usage=exchange.usage, maybe_billed=True)
+    return replace(
+        exchange,
+        raw=_start(exchange.raw),
+        outcome=fault.outcome,
+        maybe_billed=True,
+        error=fault.message,
+    ), fault
+
+
+def _start(raw: RawReply) -> RawReply:
+    return RawReply(raw.status, raw.headers, raw.body[:KEPT_OF_TOO_LONG])
 
 
 async def _encoded(request: Request, wire: WireRequest) -> tuple[bytes, dict[str, str]]:

@@ -43,7 +43,8 @@ def main() -> None:
     probe = _Probe()
     scoring = _watch_scoring(probe)
     if wanted.get("lag"):
-        asyncio.run = probe.beside(asyncio.run)
+        run_command: Any = importlib.import_module("harness.cli.run_command")
+        run_command.run_session = probe.beside(run_command.run_session)
     out, err = io.StringIO(), io.StringIO()
     cpu, wall, code = cpu_s(), time.perf_counter(), 0
     with redirect_stdout(out), redirect_stderr(err):
@@ -76,7 +77,7 @@ class _Probe:
         self.over = False
 
     def beside(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        """Return `asyncio.run` with the probe running beside the work."""
+        """Return `run_session` with the probe running beside the work."""
 
         async def both(work: Coroutine[Any, Any, Any]) -> Any:
             probing = asyncio.create_task(self._ask())
@@ -85,7 +86,7 @@ class _Probe:
             finally:
                 probing.cancel()
 
-        return lambda work, **options: run(both(work), **options)
+        return lambda work: run(both(work))
 
     async def _ask(self) -> None:
         while not self.over:

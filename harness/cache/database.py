@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from harness.cache.dialects import Access, Fault, StoreDialect
 from harness.cache.reconnection import PatientConnection, Reconnection
-from harness.errors import StoreError
+from harness.errors import StoreError, StoreMemoryError
 
 logger = logging.getLogger(__name__)
 
@@ -209,6 +209,8 @@ class Database:
         if advice is None:
             reason = f"{type(original).__name__}: {original}"
             return StoreError(f"the store {self.place!r} refused an entry ({reason})")
+        if self.fault(error) is Fault.NO_MEMORY:
+            return StoreMemoryError(f"the store {self.place!r} {advice}")
         return StoreError(f"the store {self.place!r} {advice} ({original})")
 
     def hurry(self) -> None:

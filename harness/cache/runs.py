@@ -18,6 +18,7 @@ from harness.canonical import JSON
 from harness.errors import ConfigError, RunNameTakenError, StoreError, UnknownNameError
 
 LATEST: Final = "latest"
+_SHOWN: Final = 10
 SHORTEST_PREFIX: Final = 4
 NAME_DIGITS: Final = 8
 
@@ -67,7 +68,8 @@ class RunStore(StorePart):
     async def find_run(self, ref: str = LATEST) -> Run:
         """Return a run by name, by at least four digits of its digest, or the one worked on last.
 
-        Raises UnknownNameError that lists what there is.
+        The beginning of a name is enough where only one run's begins so. Raises UnknownNameError that lists
+        what there is.
         """
         async with self._database.reading() as connection:
             if ref == LATEST:
@@ -84,10 +86,15 @@ class RunStore(StorePart):
             if len(found) == 1:
                 return _run(found[0])
             known = (await connection.execute(select(RUN.c.name).order_by(RUN.c.id))).scalars().all()
+            begun = [name for name in known if ref and name.startswith(ref)]
+            if len(begun) == 1 and not found:
+                return _run((await connection.execute(_RUNS.where(RUN.c.name == begun[0]))).one())
+        if begun and not found:
+            raise UnknownNameError(f"{ref!r} is the beginning of {_some(begun)}; give more of the name")
         if found:
             names = " and ".join(f"{row.name!r} ({row.digest[:12]})" for row in found)
             raise UnknownNameError(f"{ref!r} is short for {names}; give more digits, or the name")
-        raise UnknownNameError(f"unknown run {ref!r}; known: {', '.join(known) or 'none yet'}")
+        raise UnknownNameError(f"unknown run {ref!r}; known: {_some(known) or 'none yet'}")
 
     async def runs(self) -> tuple[Run, ...]:
         """Return all runs, oldest first."""
@@ -121,6 +128,12 @@ class RunStore(StorePart):
 _RUNS = select(RUN)
 _LAST_START = select(func.max(SESSION.c.started_at_us)).where(SESSION.c.run_id == RUN.c.id).scalar_subquery()
 _LATEST = _RUNS.order_by(func.coalesce(_LAST_START, RUN.c.created_at_us).desc(), RUN.c.id.desc()).limit(1)
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return names for a message: the newest ten."""
+    more = f" and {len(names) - _SHOWN} older ones" if len(names) > _SHOWN else ""
+    return ", ".join(names[-_SHOWN:]) + more
 
 
 def _run(row: AnyRow) -> Run:

@@ -14,11 +14,15 @@ from harness.cache.exchanges import ExchangeStore
 from harness.cache.rows import Link, LinkedUnit, UnitId, UnitState
 from harness.cache.tables import EXCHANGE, UNIT, UNIT_EXCHANGE, UNIT_KEY, AnyRow
 from harness.cache.unit_rows import STATE_COLUMNS, link_rows, read_state, state_row, unit_key
+from harness.outcomes import UNUSABLE, USABLE
 
 PAGE: Final = 5_000
 """Units read at a time where only their state is wanted."""
 
 _ORDER = UNIT_KEY[1:]
+_ANSWERED = select(UNIT.c.case_id, UNIT.c.repeat, UNIT.c.again_after).where(
+    UNIT.c.outcome.in_(sorted(outcome.value for outcome in USABLE | UNUSABLE))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,7 @@ class _Finished:
     run_id: int
     state: UnitState
     links: tuple[Link, ...]
+    unless_answered: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +43,17 @@ class _Again:
 class UnitStore(ExchangeStore):
     """The units of all runs."""
 
-    async def finish_unit(self, run_id: int, state: UnitState, links: Sequence[Link]) -> None:
+    async def finish_unit(
+        self, run_id: int, state: UnitState, links: Sequence[Link], *, unless_answered: bool = False
+    ) -> None:
         """Commit how a unit ended, with its links in order.
 
         Links that exist get their new `used`; links of earlier rounds that are not given stay as they are.
+        `unless_answered`: nothing is changed where the unit has an answer by now, in the same round. Another
+        session gave it, while this one was suspended and lost its claim.
         """
-        await self._writer.submit(_finish_all, _Finished(run_id, state, tuple(links)))
+        entry = _Finished(run_id, state, tuple(links), unless_answered)
+        await self._writer.submit(_finish_all, entry)
 
     async def unit_states(self, run_id: int) -> dict[UnitId, UnitState]:
         """Return the state of every unit that was begun in a run.
@@ -142,7 +152,16 @@ def _place(row: AnyRow) -> tuple[str, str, str, int]:
     return (row.model, row.condition, row.case_id, row.repeat)
 
 
-async def _finish_all(transaction: Transaction, finished: Sequence[_Finished]) -> list[None]:
+async def _finish_all(transaction: Transaction, all: Sequence[_Finished]) -> list[None]:
+    answered = await _answered(transaction, all)
+    finished = [
+        item
+        for item in all
+        if not item.unless_answered
+        or answered.get((item.run_id, item.state.unit)) != item.state.again_after
+    ]
+    if not finished:
+        return [None] * len(all)
     # The last word on a unit counts.
     states = {(item.run_id, item.state.unit): state_row(item.run_id, item.state) for item in finished}
     upsert = transaction.dialect.upsert
@@ -153,7 +172,29 @@ async def _finish_all(transaction: Transaction, finished: Sequence[_Finished]) -
     if links:
         statement = upsert(UNIT_EXCHANGE, ["position", "purpose", "attempt", "used"])
         await transaction.connection.execute(statement, links)
-    return [None] * len(finished)
+    return [None] * len(all)
+
+
+async def _answered(
+    transaction: Transaction, finished: Sequence[_Finished]
+) -> dict[tuple[int, UnitId], int]:
+    """Return, of those units that must not lose an answer, those that have one, with the round it is of."""
+    asked: dict[tuple[int, str, str], set[str]] = {}
+    for item in finished:
+        if item.unless_answered:
+            unit = item.state.unit
+            asked.setdefault((item.run_id, unit.model, unit.condition), set()).add(unit.case_id)
+    found: dict[tuple[int, UnitId], int] = {}
+    for (run_id, model, condition), cases in asked.items():
+        statement = _ANSWERED.where(
+            UNIT.c.run_id == run_id,
+            UNIT.c.model == model,
+            UNIT.c.condition == condition,
+            UNIT.c.case_id.in_(sorted(cases)),
+        )
+        for row in await transaction.connection.execute(statement):
+            found[run_id, UnitId(model, condition, row.case_id, row.repeat)] = row.again_after
+    return found
 
 
 async def _mark_all(transaction: Transaction, wanted: Sequence[_Again]) -> list[int]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,6 +76,16 @@ def _resume(opening: Opening, invocation: Invocation) -> str:
     if invocation.session.shard is not None:
         words += ["--shard", str(invocation.session.shard)]
     return shlex.join(words)
+
+
+@contextmanager
+def told_when_interrupted(how: str) -> Iterator[None]:
+    """Say how to go on where Ctrl-C ends the work; the exit code is that of every interruption."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"interrupted; {how}")
+        raise
 
 
 def where_again(config_path: Path | None, store: str | None) -> list[str]:

@@ -17,12 +17,13 @@ from harness.cache.rows import Run
 from harness.cache.runs import LATEST
 from harness.cache.store import Store
 from harness.case_spool import case_ids
-from harness.cli.going_on import where_again
+from harness.cli.going_on import told_when_interrupted, where_again
 from harness.cli.import_report import named_facts, print_counts, tell_notes
 from harness.cli.options import print_json, say
 from harness.cli.run_planning import store_as_it_is
 from harness.config import load_config
 from harness.errors import ConfigError, ImportFileError
+from harness.event_loop import run_session
 from harness.imports.comparing import Comparison, Stored
 from harness.imports.hints import Hints
 from harness.imports.imported_run import PROVIDER, Wanted, imported_manifest, what_is_wanted
@@ -31,8 +32,11 @@ from harness.imports.matching import CaseFinder, IdFile, read_id_file
 from harness.imports.reader import AnswerReader, ImportFile, Named
 from harness.imports.registry import AUTO, detect, get_format, refuse_pickle
 from harness.imports.source import SourceFile
+from harness.imports.turns import Check, turn
 from harness.moments import now_us
 from harness.outcomes import INCOMPLETE, UnitOutcome
+
+_SAFE_TO_REPEAT = "give the same command again: what was stored is kept, and only the rest is added"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +116,10 @@ def import_files(options: ImportOptions) -> int:
     found = _counts(job, checked, repeats)
     if not options.dry_run:
         say(f"store: {display(url)}")
-        found |= asyncio.run(_store(job, url, repeats, facts, digests))
+        with told_when_interrupted(_SAFE_TO_REPEAT):
+            found |= run_session(_store(job, url, repeats, facts, digests))
     else:
-        found["would"] = asyncio.run(_would(job, url, repeats, digests))
+        found["would"] = run_session(_would(job, url, repeats, digests))
     tell_notes(wanted, job.files, checked.tally, facts, numbers_are_ids=listed is None)
     if options.as_json:
         print_json(found)
@@ -232,31 +237,46 @@ async def _store(
     facts: Sequence[Mapping[str, Any]],
     digests: Sequence[str],
 ) -> dict[str, Any]:
+    opening = Store.open(url, warn=lambda text: say(f"warning: {text}"))
+    async with await opening as store, turn(store, say) as check:
+        return await _store_in_turn(job, store, repeats, facts, digests, check)
+
+
+async def _store_in_turn(
+    job: _Job,
+    store: Store,
+    repeats: int,
+    facts: Sequence[Mapping[str, Any]],
+    digests: Sequence[str],
+    check: Check,
+) -> dict[str, Any]:
     manifest, blobs = imported_manifest(job.wanted, repeats)
-    async with await Store.open(url, warn=lambda text: say(f"warning: {text}")) as store:
-        await store.put_blobs(blobs.values())
-        run = await store.save_run(
-            job.options.run_name, manifest.digest(), manifest.benchmark, manifest.to_json()
-        )
-        model = job.wanted.model
-        info: dict[str, Any] = {
-            "version": __version__,
-            "models": {model.name: model.model_dump(mode="json")},
-            "import": {"files": list(facts), "skip_bad": job.options.skip_bad},
-        }
-        session = await store.start_session(run.id, info)
-        code, ending = exit_codes.FAILED, dict[str, Any]()
-        try:
-            importer = Importer(store, run, session, job.comparison(store, run.id, digests))
-            stored = await importer.add(job.reader())
-            _check_unchanged(job, digests)
-            if not await importer.is_finished(stored):
-                await importer.finish()
-            outcomes = await _outcomes(store, run, manifest.n_units)
-            code = exit_codes.INCOMPLETE if any(outcomes[one] for one in INCOMPLETE) else exit_codes.OK
-            ending = {"sends": 0, "spent_usd": 0.0, "import": {**info["import"], **_stored_facts(stored)}}
-        finally:
-            await store.end_session(session, code, ending)
+    await store.put_blobs(blobs.values())
+    run = await store.save_run(
+        job.options.run_name, manifest.digest(), manifest.benchmark, manifest.to_json()
+    )
+    model = job.wanted.model
+    info: dict[str, Any] = {
+        "version": __version__,
+        "models": {model.name: model.model_dump(mode="json")},
+        "import": {"files": list(facts), "skip_bad": job.options.skip_bad},
+    }
+    session = await store.start_session(run.id, info)
+    code, ending = exit_codes.FAILED, dict[str, Any]()
+    try:
+        importer = Importer(store, run, session, job.comparison(store, run.id, digests), check)
+        stored = await importer.add(job.reader())
+        _check_unchanged(job, digests)
+        if not await importer.is_finished(stored):
+            await importer.finish()
+        outcomes = await _outcomes(store, run, manifest.n_units)
+        code = exit_codes.INCOMPLETE if any(outcomes[one] for one in INCOMPLETE) else exit_codes.OK
+        ending = {"sends": 0, "spent_usd": 0.0, "import": {**info["import"], **_stored_facts(stored)}}
+    except asyncio.CancelledError:
+        code = exit_codes.INTERRUPTED
+        raise
+    finally:
+        await store.end_session(session, code, ending)
     left = sum(outcomes[one] for one in INCOMPLETE)
     shown = {str(outcome): count for outcome, count in sorted(outcomes.items())}
     return {

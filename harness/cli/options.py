@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+SENTENCES = ("note: ", "warning: ")
+"""What begins a text for people. Others may be commands, to be copied: a terminal breaks those by itself."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -43,8 +49,14 @@ def print_json(value: object) -> None:
 
 
 def say(text: str) -> None:
-    """Print what is no result on stderr: progress, warnings, paths."""
-    click.echo(printable(text), err=True)
+    """Print what is no result on stderr: progress, warnings, paths; sentences in the lines of a terminal."""
+    shown = printable(text)
+    if shown.startswith(SENTENCES) and sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        shown = textwrap.fill(
+            shown, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        )
+    click.echo(shown, err=True)
 
 
 def printable(text: str) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from harness import exit_codes
 from harness.cache.location import display, find_store
 from harness.cache.rows import Run
 from harness.cache.store import Store
+from harness.canonical import JSON
 from harness.cli.forecast_table import print_forecast
 from harness.cli.going_on import Invocation, say_how_to_go_on, say_shard
 from harness.cli.main import SECRET_VARIABLES
@@ -21,8 +21,10 @@ from harness.cli.scored import show_score
 from harness.cli.session_work import work_on
 from harness.cli.warnings import warnings_shown
 from harness.config import Config, load_config
+from harness.credentials import check_values
 from harness.dry_run import forecast
 from harness.errors import ConfigError
+from harness.event_loop import run_session
 from harness.manifest import differences, read_manifest
 from harness.offline.score import score_run
 from harness.open_files import raise_file_limit
@@ -39,7 +41,7 @@ def run(invocation: Invocation) -> int:
     config = load_config(invocation.config_path)
     url = find_store(invocation.store, os.environ, config.store, Path.cwd())
     with warnings_shown():
-        return asyncio.run(_start(invocation, config, url, None))
+        return run_session(_start(invocation, config, url, None))
 
 
 def resume(
@@ -66,7 +68,7 @@ def resume(
         return await _start(invocation, config, url, found)
 
     with warnings_shown():
-        return asyncio.run(start())
+        return run_session(start())
 
 
 async def _start(invocation: Invocation, config: Config, url: str, resumed: Run | None) -> int:
@@ -81,7 +83,9 @@ async def _start(invocation: Invocation, config: Config, url: str, resumed: Run 
         if invocation.dry_run:
             return await _dry_run(invocation, plan, store, found, config)
         _check_name(invocation.name)
-        check_headers(plan, config.api_keys(os.environ).values())
+        secrets = config.api_keys(os.environ).values()
+        check_headers(plan, secrets)
+        check_values(_all_params(plan, invocation.options), secrets)
         keys = needed_keys(plan, found, os.environ)
         SECRET_VARIABLES.update(keys)
         check_budget(plan, found, invocation.session)
@@ -128,6 +132,7 @@ async def _dry_run(
     forecasts = await forecast(plan, opening.work, store)
     for check in (
         lambda: check_headers(plan, config.api_keys(os.environ).values()),
+        lambda: check_values(_all_params(plan, invocation.options), config.api_keys(os.environ).values()),
         lambda: needed_keys(plan, opening, os.environ),
         lambda: check_budget(plan, opening, invocation.session),
     ):
@@ -138,6 +143,15 @@ async def _dry_run(
     say_shard(opening)
     print_forecast(forecasts, plan, opening.states, as_json=invocation.as_json)
     return 0
+
+
+def _all_params(plan: Plan, options: RunOptions) -> Iterator[tuple[str, JSON]]:
+    """Give every parameter that is kept: of the models and their reformatters, and as the user wrote it."""
+    yield from options.params.items()
+    for one in plan.models.values():
+        yield from one.params.items()
+    for model in plan.all_models().values():
+        yield from model.params.items()
 
 
 def _check_name(name: str | None) -> None:

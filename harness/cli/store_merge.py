@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,11 @@ from harness.cache.location import display
 from harness.cache.merge_report import MergeReport
 from harness.cache.store import Store, bring_up_to_date
 from harness.canonical import JSON
+from harness.cli.going_on import told_when_interrupted
 from harness.cli.options import config_option, json_option, print_json, say, store_option
 from harness.cli.store_place import store_place
 from harness.cli.tables import Column, render_table
+from harness.event_loop import run_session
 
 PROGRESS_EVERY = 20_000
 """Exchanges between two lines of progress."""
@@ -39,7 +40,9 @@ def merge(other: Path, dry_run: bool, as_json: bool, store: str | None, config_p
     """
     url = store_place(store, config_path)
     say(f"store: {display(url)}")
-    report = asyncio.run(_merge(url, other, dry_run=dry_run))
+    again = "give the same command again: what was taken over is kept, and only the rest is added"
+    with told_when_interrupted("nothing was written" if dry_run else again):
+        report = run_session(_merge(url, other, dry_run=dry_run))
     if as_json:
         print_json(report.to_json())
         return

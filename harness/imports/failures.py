@@ -47,7 +47,8 @@ _TROUBLE = re.compile(
     r"|status code|failed|exception|error)\b",
     re.IGNORECASE,
 )
-_ERROR_BODY = re.compile(r'\{\s*"error"\s*:')
+_ERROR_BODY = re.compile(r'(\[\s*)?\{\s*"error"\s*:')
+"""Gemini's streaming and OpenAI-compatible interfaces put the object into a list."""
 _DETAIL_BODY = re.compile(r'\{\s*"detail"\s*:')
 _SHORT = 200
 EXCEL_CELL: Final = 32_767
@@ -89,9 +90,14 @@ def suspicion(text: str) -> str | None:
 
 
 def _is_only(text: str, name: str) -> bool:
-    """Tell whether a text is a JSON object with one key, and something that is not nothing under it."""
+    """Tell whether a text is a JSON object with one key, and something that is not nothing under it.
+
+    The object may be the only one of a list.
+    """
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
         return False
+    if isinstance(found, list) and len(found) == 1:
+        found = found[0]
     return isinstance(found, dict) and found.keys() == {name} and bool(found[name])

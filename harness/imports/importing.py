@@ -10,6 +10,7 @@ from harness.cache.rows import Exchange, Link, LinkedUnit, NewExchange, Run, Uni
 from harness.cache.store import Store
 from harness.imports.comparing import BATCH, Compared, Comparison, Stored
 from harness.imports.reader import AnswerReader, ImportFile
+from harness.imports.turns import Check
 from harness.offline.replay import Replayer
 from harness.offline.stored_run import load_run
 from harness.outcomes import UnitOutcome
@@ -45,12 +46,14 @@ class Importer:
         run: Run,
         session: int,
         comparison: Comparison,
+        check: Check,
     ) -> None:
-        """`comparison`: with the answers of the same run."""
+        """`comparison`: with the answers of the same run. `check`: whether it is still this import's turn."""
         self._store = store
         self._run = run
         self._session = session
         self._comparison = comparison
+        self._check = check
         self._fresh = False
 
     async def add(self, reader: AnswerReader) -> Stored:
@@ -58,6 +61,7 @@ class Importer:
         stored = Stored()
         self._fresh = not await self._store.count_units(self._run.id)
         async for batch in self._comparison.batches(reader):
+            await self._check()
             await self._add(batch, stored)
         return stored
 

@@ -116,7 +116,7 @@ def row_json(row: Row, rank: Rank | None, *, imported: bool = False) -> JSON:
         "condition": row.condition,
         "imported": imported,
         "rank": None if rank is None else rank.place,
-        "rank_reason": None if rank is None else rank.reason,
+        "rank_reason": _rank_reason(row, rank, imported=imported),
         "n_cases": row.n_cases,
         "n_units": row.n_units,
         "outcomes": row.outcomes,
@@ -128,6 +128,12 @@ def row_json(row: Row, rank: Rank | None, *, imported: bool = False) -> JSON:
         "as_answered": {path: metric_json(metric) for path, metric in row.as_answered.items()},
         "valid_only": {path: metric_json(metric) for path, metric in row.valid_only.items()},
     }
+
+
+def _rank_reason(row: Row, rank: Rank | None, *, imported: bool) -> str | None:
+    if imported and row.incomplete:  # nobody can be asked for the rest
+        return f"incomplete: the files hold no answer for {row.to_complete} units"
+    return None if rank is None else rank.reason
 
 
 def metric_json(metric: MetricValue) -> JSON:

@@ -77,7 +77,7 @@ class Holds:
         self._tries += new_burst
         since = now if self._trouble_since is None else self._trouble_since
         if now + wait_s > since + self._max_wait_s:
-            text = f"{why}: the provider says to wait {wait_s:.0f} s"
+            text = f"{why}: the provider says to wait {_seconds(wait_s)} s"
             text += f", after {now - since:.0f} s without a success"
             return Enough(f"{text} (--max-wait {self._max_wait_s:.0f})", wait_s)
         if new_burst and self._tries > _TRUSTED_SHORT_WAITS:
@@ -101,3 +101,8 @@ class Holds:
         if until > self.until:
             self.until = until
             self.why = why
+
+
+def _seconds(wait_s: float) -> str:
+    """Show a time: whole seconds, but what is shorter is not called 0."""
+    return f"{wait_s:.0f}" if wait_s >= 1 else f"{wait_s:.2g}"

@@ -18,6 +18,7 @@ from httpx_aiohttp import AiohttpTransport
 from harness.errors import ConfigError
 from harness.messages import Fault, RawReply, WireRequest
 from harness.providers.addresses import environment_proxy, request_url, split_credentials
+from harness.providers.reply_memory import ReplyMemory, reply_memory
 from harness.providers.transport_faults import Progress, broken, exhausted, late, malformed
 from harness.settings import Model
 
@@ -67,10 +68,12 @@ class Transport:
         clock: Clock = time.monotonic,
         proxy_for: Callable[[str], str | None] = environment_proxy,
         max_reply_bytes: int = MAX_REPLY_BYTES,
+        memory: ReplyMemory | None = None,
     ) -> None:
         self._clock = clock
         self._proxy_for = proxy_for
         self._max_reply_bytes = max_reply_bytes
+        self._memory = reply_memory() if memory is None else memory
         self._ways: dict[_WayKey, AiohttpTransport] = {}
         self._proxies: dict[str, str | None] = {}
 
@@ -96,7 +99,7 @@ class Transport:
         headers["content-length"] = str(len(body))
         way = self._way_to(str(url), model.provider.verify_tls)
         pause_s = STREAM_IDLE_S if model.stream and not wire.thinks_silently else None
-        flight = _Flight(body, model, self._clock, self._max_reply_bytes, pause_s)
+        flight = _Flight(body, model, self._clock, self._max_reply_bytes, self._memory, pause_s)
         # Past httpx.AsyncClient: its cookies, redirects and log lines are not wanted, and cost as much again.
         content = None
         if method == "POST":
@@ -106,12 +109,15 @@ class Transport:
         request = httpx.Request(
             method, url, headers=headers, content=content, extensions={"timeout": _timeouts(model)}
         )
-        fault = await _fly(way, request, flight)
         try:
-            raw = flight.raw()
-        except MemoryError:
-            flight.keep_start()
-            raw, fault = flight.raw(), exhausted(flight.progress(request.url))
+            fault = await _fly(way, request, flight)
+            try:
+                raw = flight.raw()
+            except MemoryError:
+                flight.keep_start()
+                raw, fault = flight.raw(), exhausted(flight.progress(request.url))
+        finally:
+            flight.give_back()
         if fault is not None and raw.status and not 200 <= raw.status < 300:
             fault = None  # the status says what is wrong, however little of its page arrived
         return Sent(raw, self._clock() - flight.began, flight.first_byte_s, fault)
@@ -149,7 +155,9 @@ class _Flight:
     model: Model
     clock: Clock
     max_reply_bytes: int
+    memory: ReplyMemory
     pause_s: float | None = None
+    taken: int = 0
     began: float = 0.0
     started: bool = False
     uploaded: bool = False
@@ -202,7 +210,15 @@ class _Flight:
         """Forget an answer that nobody can use, but for its first bytes."""
         while self.chunks and self.kept > KEPT_OF_TOO_LONG + len(self.chunks[-1]):
             self.chunks.pop()
-        self.chunks = [b"".join(self.chunks)[:KEPT_OF_TOO_LONG]]
+        try:
+            self.chunks = [b"".join(self.chunks)[:KEPT_OF_TOO_LONG]]
+        except MemoryError:
+            del self.chunks[1:]
+
+    def give_back(self) -> None:
+        """Count the answer no more: it is on its way to the store, or nobody wants it."""
+        self.memory.give_back(self.taken)
+        self.taken = 0
 
     async def receive(self, response: httpx.Response) -> Fault | None:
         """Read an answer to its end; a Fault if it is too long."""
@@ -220,6 +236,9 @@ class _Flight:
                 return malformed(
                     f"the answer is longer than {self.max_reply_bytes} bytes; its first {self.kept} are kept"
                 )
+            if not self.memory.take(self.taken, len(chunk)):
+                raise MemoryError
+            self.taken += len(chunk)
             self.chunks.append(chunk)
             if idle_s is not None:
                 self.allow(idle_s)

@@ -59,8 +59,8 @@ def broken(progress: Progress, error: BaseException) -> Fault:
 def exhausted(progress: Progress) -> Fault:
     """Return the fault of a send whose answer this machine has no memory for: another would fit no better."""
     message = (
-        f"this machine ran out of memory over the answer of {progress.place!r} after {progress.size} "
-        "bytes; lower --max-in-flight, or close other programs"
+        f"this machine has no memory for the answer of {progress.place!r}, of which {progress.size} bytes "
+        "had come; lower --max-in-flight, or close other programs"
     )
     return Fault(ExchangeOutcome.UNKNOWN, message, maybe_billed=progress.uploaded)
 

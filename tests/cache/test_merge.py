@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from store_examples import a_key, a_session, an_exchange, dump
+from sweep_kit import finish, spawn
 
 from harness.cache import merge as merge_module
 from harness.cache.merge_report import MergeReport
@@ -506,3 +507,39 @@ async def test_the_other_store_may_be_in_use(store: Store, other_path: Path) -> 
         await ask(other, run, session, TWO)
     assert (await merged(store, other_path)).units_new == 1
     assert json.dumps(report.to_json())
+
+
+INTERRUPTED = """
+import os, signal, sys
+from harness.cache import merge
+merge.ROWS = 2
+add, calls = merge.add_exchanges, []
+async def interrupted(*given):
+    calls.append(given)
+    if len(calls) == 2:
+        os.kill(os.getpid(), signal.SIGINT)
+    return await add(*given)
+merge.add_exchanges = interrupted
+from harness.cli.main import main
+main()
+"""
+
+
+async def test_a_merge_that_is_interrupted_says_how_to_go_on_and_the_same_command_does(
+    store_path: Path, other_path: Path, tmp_path: Path
+) -> None:
+    async with opened(other_path) as other:
+        run, session = await a_session(other)
+        for number in range(9):
+            await ask(other, run, session, UnitId("m", "both", str(number)))
+    words = ["store", "merge", other_path, "--store", store_path, "--json"]
+    done = await asyncio.to_thread(lambda: finish(spawn(*words, cwd=tmp_path, code=INTERRUPTED)))
+    assert done.code == 130 and "Traceback" not in done.err, done.err
+    assert "interrupted; give the same command again" in done.err
+    assert 0 < len(dump(store_path)["exchange"]) < 9
+    again = await asyncio.to_thread(lambda: finish(spawn(*words, cwd=tmp_path)))
+    assert again.code == 0 and again.json["exchanges_known"] > 0
+    whole = tmp_path / "whole.sqlite3"
+    async with opened(whole) as store:
+        await merged(store, other_path)
+    assert dump(store_path) == dump(whole)

@@ -75,6 +75,27 @@ async def test_a_short_digest_must_mean_one_run(store: Store) -> None:
         await store.find_run("abc")
 
 
+async def test_the_beginning_of_a_name_is_enough_where_one_run_has_it(store: Store) -> None:
+    one = await store.save_run("triage-6b01", A, "triage", {})
+    two = await store.save_run("triage-6b", B, "triage", {})
+    other = await store.save_run("Triage-9%", "c" * 64, "triage", {})
+    assert await store.find_run("triage-6b") == two, "a whole name comes first"
+    assert await store.find_run("triage-6b0") == one
+    assert await store.find_run("Tri") == other
+    with pytest.raises(UnknownNameError, match="'triage-' is the beginning of triage-6b01, triage-6b; give"):
+        await store.find_run("triage-")
+    for unknown in ("tRIAGE", "%", ""):
+        with pytest.raises(UnknownNameError, match="unknown run"):
+            await store.find_run(unknown)
+
+
+async def test_of_many_runs_the_newest_are_named(store: Store) -> None:
+    for number in range(13):
+        await store.save_run(f"r{number}", f"{number:064}", "triage", {})
+    with pytest.raises(UnknownNameError, match=r"known: r3, r4, .* r12 and 3 older ones"):
+        await store.find_run("x")
+
+
 async def test_an_unknown_run_names_the_known_ones(store: Store) -> None:
     with pytest.raises(UnknownNameError, match="unknown run 'x_%'; known: none yet"):
         await store.find_run("x_%")

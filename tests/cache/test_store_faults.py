@@ -19,7 +19,7 @@ from harness.cache.database import CommitUnknownError, Transaction
 from harness.cache.dialects import Fault, SqliteDialect
 from harness.cache.store import Store
 from harness.cache.tables import META
-from harness.errors import StoreError
+from harness.errors import StoreError, StoreMemoryError
 from harness.messages import RawReply
 
 BIG = RawReply(200, {}, bytes(range(256)) * 16)
@@ -120,7 +120,7 @@ async def test_an_entry_for_which_there_is_no_memory_fails_alone(store: Store) -
     broken, digest = await asyncio.gather(
         store._writer.submit(too_much, None), store.put_blob(b"fine"), return_exceptions=True
     )
-    assert isinstance(broken, StoreError) and "ran out of memory; close other programs" in str(broken)
+    assert isinstance(broken, StoreMemoryError) and "ran out of memory; close other programs" in str(broken)
     assert await store.get_blob(str(digest)) == b"fine"
 
 

@@ -97,6 +97,31 @@ async def test_earlier_rounds_stay_linked_before_the_later_ones(store: Store) ->
     assert await links_of(store, run) == {UNIT: both}
 
 
+@pytest.mark.parametrize("late", [UnitOutcome.PROVIDER_ERROR, UnitOutcome.UNPARSABLE, UnitOutcome.VALID])
+async def test_a_late_word_changes_no_answer_of_its_own_round(store: Store, late: UnitOutcome) -> None:
+    run, session = await a_session(store)
+    failed, good = await appended(store, session, 2)
+    answered = [Link(failed, "answer", 1), Link(good, "answer", 1, used=True)]
+    await store.finish_unit(run, VALID, answered)
+    word = UnitState(UNIT, late, error="too late")
+    await store.finish_unit(run, word, [Link(failed, "answer", 1, used=True)], unless_answered=True)
+    assert (await store.unit_states(run), await links_of(store, run)) == ({UNIT: VALID}, {UNIT: answered})
+    later = UnitState(UNIT, late, again_after=good)
+    await store.finish_unit(run, later, [], unless_answered=True)
+    assert await store.unit_states(run) == {UNIT: later}
+
+
+@pytest.mark.parametrize("stands", [None, UnitOutcome.PROVIDER_ERROR, UnitOutcome.NOT_ATTEMPTED])
+async def test_a_late_word_counts_where_there_is_no_answer(store: Store, stands: UnitOutcome | None) -> None:
+    run, _ = await a_session(store)
+    others = [UnitId("m", "both", "case-1", 2), UnitId("m", "both", "case-2"), UnitId("n", "both", "case-1")]
+    for unit in others:
+        await store.finish_unit(run, UnitState(unit, UnitOutcome.EMPTY), [])
+    await store.finish_unit(run, UnitState(UNIT, stands), [])
+    await store.finish_unit(run, VALID, [], unless_answered=True)
+    assert (await store.unit_states(run))[UNIT] == VALID
+
+
 async def test_a_link_to_an_exchange_that_does_not_exist_is_refused(store: Store) -> None:
     run, _ = await a_session(store)
     good = store.finish_unit(run, UnitState(UnitId("m", "c", "2"), UnitOutcome.EMPTY), [])

@@ -205,6 +205,16 @@ async def test_told_waits_that_add_up_beyond_max_wait_close_the_pool_before_they
     assert pool.status().closed_until_s == 400
 
 
+@pytest.mark.parametrize(("wait_s", "shown"), [(0.05, "0.05 s"), (0.5, "0.5 s"), (7.4, "7 s")])
+async def test_a_short_wait_is_not_called_none(wait_s: float, shown: str) -> None:
+    clock = FakeClock()
+    pool = a_pool(clock)
+    pool.report(rate_limited(1))
+    clock.advance(599.99)
+    pool.report(rate_limited(wait_s))
+    assert f"the provider says to wait {shown}, after 600 s" in str(pool.status().closed)
+
+
 @pytest.mark.parametrize("outcome", [Outcome.QUOTA_EXHAUSTED, Outcome.AUTH, Outcome.MODEL_NOT_FOUND])
 async def test_what_no_send_can_escape_closes_the_pool_after_one_call(outcome: Outcome) -> None:  # F22
     clock = FakeClock()

@@ -89,7 +89,7 @@ def test_answers_of_300_mb_are_given_up_and_only_their_start_is_kept(tmp_path: P
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("megabytes", [800, 1_000, 1_200])
+@pytest.mark.parametrize("megabytes", [600, 800, 1_000])
 def test_a_machine_without_memory_for_the_answers_loses_none_of_the_others(
     tmp_path: Path, megabytes: int
 ) -> None:

@@ -175,6 +175,7 @@ def test_failures_missing_and_foreign_rows_are_counted_and_named(folder: Path) -
     assert "outcomes of the run: not_attempted 2, provider_error 1, unparsable 1, valid 2" in done.out
     row = model_row(harness("score", "--json").json, "old")
     assert (row["rank"], row["to_complete"], row["n_cases"]) == (None, 3, 3)
+    assert row["rank_reason"] == "incomplete: the files hold no answer for 3 units"
     [failed] = [one for one in records() if one["case_id"] == "c001"]
     assert failed["exchanges"][0]["text"] is None
     assert failed["error"]["kind"] == "unknown"

@@ -341,3 +341,14 @@ def test_a_stored_answer_that_is_read_as_an_error_today_is_asked_again(
         monkeypatch.setattr("harness.client.read_exchange", lambda exchange, provider: fault)
         assert harness(*run_args(tmp_path, "--name", "two", "--attempts", "2")).code == 0
     assert len(server.arrivals) == 2
+
+
+def test_a_name_that_another_run_holds_is_refused_with_what_differs(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 2)
+    with ScriptedServer(right_answer) as server:
+        write_config(tmp_path, server.url)
+        assert harness(*run_args(tmp_path, "--name", "mine")).code == 0
+        done = harness(*run_args(tmp_path, "--name", "mine", "--param", "temperature=0.5", "--repeats", "2"))
+        assert len(server.arrivals) == 2
+    assert done.code == 2 and "the name 'mine' is held" in done.err
+    assert "what differs: models: m, repeats)" in done.err

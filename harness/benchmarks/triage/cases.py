@@ -22,7 +22,7 @@ from harness.canonical import JSON
 from harness.errors import CaseFileError, MediaError
 from harness.media import Media
 from harness.media_reading import MediaReader
-from harness.nearest import nearest_or_known
+from harness.nearest import nearest_of
 
 ROLE: Final = "opg"
 """The role of a case's one image."""
@@ -94,7 +94,7 @@ def _label_faults(labels: JSON) -> Iterator[str]:
     names = cast("list[str]", labels)
     for name in names:
         if name not in LABELS and name not in ALIASES:
-            yield f"unknown label {name!r}{nearest_or_known(name, LABELS)}"
+            yield f"unknown label {name!r}{nearest_of(name, LABELS)}"
     for alias, label in ALIASES.items():
         if alias in names and label in names:
             yield f"'labels' names one label in two spellings: {alias!r} and {label!r}"
