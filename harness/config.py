@@ -121,7 +121,9 @@ def load_config(
         store=_store(tables.get("store"), file),
         benchmarks=_benchmarks(named_tables(tables, "benchmarks", source), source, file),
         known_providers=providers,
-        known_models=_models(_overlaid(catalogue.models, written_models, source), providers),
+        known_models=_models(
+            _overlaid(catalogue.models, _priced(written_models, source), source), providers
+        ),
         written_params={name: _params(table) for name, table in written_models.items()},
     )
 
@@ -161,8 +163,27 @@ def _models(entries: Mapping[str, Entry], providers: Mapping[str, Provider]) -> 
         if provider_name not in providers:
             hint = nearest_or_known(provider_name, sorted(providers))
             raise ConfigError(f"{where}: unknown provider {provider_name!r}{hint}")
-        models[name] = build_model(name, entry.table, providers[provider_name], where)
+        models[name] = _sourced(build_model(name, entry.table, providers[provider_name], where))
     return models
+
+
+def _priced(tables: Mapping[str, Table], source: str) -> dict[str, Table]:
+    """Return the user's models; a price among them has the user's file for its source."""
+    told = dict(tables)
+    for name, table in tables.items():
+        price = table.get("price")
+        if isinstance(price, dict) and price and "source" not in price:
+            told[name] = {**table, "price": {**price, "source": Path(source).name}}
+    return told
+
+
+def _sourced(model: Model) -> Model:
+    """Return a model whose price names its source, which may be its provider's."""
+    price, source = model.price, model.provider.price_source
+    known = price.model_dump(exclude={"source"}, exclude_none=True)
+    if price.source is not None or source is None or not known:
+        return model
+    return model.model_copy(update={"price": price.model_copy(update={"source": source})})
 
 
 def _params(table: Table) -> Mapping[str, JSON]:

@@ -36,8 +36,12 @@ class Provider(Settings):
     name: str
     adapter: Literal["openai", "openai-responses", "gemini", "anthropic", "simulator", "imported"]
     base_url: str = ""
+    base_url_like: str | None = None
+    """What an address looks like that only the user knows (Azure); then `base_url` may stand open."""
     endpoint: str | None = None
     api_key_env: str | None = None
+    api_key_header: str = "authorization"
+    """The header that carries the key: as a bearer token in `authorization`, bare in any other."""
     headers: dict[str, str] = Field(default_factory=dict)
     limit_headers: Literal["openai", "anthropic", "azure", "groq", "mistral", "none"] = "none"
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -45,6 +49,15 @@ class Provider(Settings):
     verify_tls: bool = True
     errors: dict[str, tuple[ErrorRule, ...]] = Field(default_factory=dict)
     """Exchange outcome name -> rules tried before the adapter's own reading."""
+    price_source: str | None = None
+    """Page and date of its models' prices, where a price names none itself."""
+
+    def key_headers(self, api_key: str | None) -> dict[str, str]:
+        """Return the header that carries an API key; none without a key, as local servers want it."""
+        if not api_key:
+            return {}
+        bearer = self.api_key_header == "authorization"
+        return {self.api_key_header: f"Bearer {api_key}" if bearer else api_key}
 
 
 class Price(Settings):
@@ -53,6 +66,10 @@ class Price(Settings):
     input: float | None = Field(default=None, ge=0)
     output: float | None = Field(default=None, ge=0)
     cached_input: float | None = Field(default=None, ge=0)
+    cache_write: float | None = Field(default=None, ge=0)
+    """What input costs that a provider is asked to keep (Anthropic, for five minutes)."""
+    source: str | None = None
+    """Who said so, and when."""
 
 
 class ImageLimits(Settings):
