@@ -60,8 +60,8 @@ def chosen_models(options: RunOptions, config: Config, benchmark: Benchmark) -> 
 def retired_notes(models: Mapping[str, ModelPlan]) -> list[str]:
     """Return a sentence for each model that its provider has withdrawn: nothing is sent to it."""
     return [
-        f"model {name!r} is retired: {plan.model.retired}. Stored answers are used, nothing is sent to it; if "
-        f"it is served all the same, write retired = \"\" under [models.{json.dumps(name)}] in harness.toml"
+        f"model {name!r} is retired: {plan.model.retired}. Stored answers are used, nothing is sent to it; "
+        f"if it is served all the same, write retired = '' under [models.{json.dumps(name)}] in harness.toml"
         for name, plan in models.items()
         if plan.model.retired
     ]

@@ -25,7 +25,7 @@ _SECRET_WORDS = frozenset(
 )
 _SECRET_VALUE = re.compile(r"^\s*(bearer|basic)\s|^\s*(sk|gsk|xai|hf|r8|pplx)[-_]\w|^\s*AIza", re.IGNORECASE)
 _VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
-_HEADER_NAME = re.compile(r"^[a-z0-9!#$%&'*+.^_`|~-]+$")
+_HEADER_NAME = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]+")
 _KEY_HEADER_ADAPTERS = ("openai", "openai-responses")
 _NO_ECHO = frozenset({"headers", "base_url", "api_key_env"})
 
@@ -152,7 +152,7 @@ def _check_base_url(provider: Provider, where: str) -> None:
 
 def _check_key_header(provider: Provider, where: str) -> None:
     name = provider.api_key_header
-    if not _HEADER_NAME.match(name):
+    if not _HEADER_NAME.fullmatch(name):
         raise ConfigError(f"{where}: api_key_header {name!r} is no header name; write one like 'api-key'")
     if name != "authorization" and provider.adapter not in _KEY_HEADER_ADAPTERS:
         known = " and ".join(map(repr, _KEY_HEADER_ADAPTERS))
