@@ -57,9 +57,15 @@ def chosen_models(options: RunOptions, config: Config, benchmark: Benchmark) -> 
     return plans
 
 
-def retired_notes(models: Mapping[str, ModelPlan]) -> list[str]:
-    """Return a sentence for each model that its provider has withdrawn: nothing is sent to it."""
-    return [
+def retired_notes(models: Mapping[str, ModelPlan], config: Config) -> list[str]:
+    """Return a sentence for each model that its provider has withdrawn: nothing is sent to it there."""
+    told = [
+        f"model {name!r} is retired by its provider ({config.asked_elsewhere[name]}), and asked at the "
+        f"base_url that you gave for {plan.model.provider.name!r}"
+        for name, plan in models.items()
+        if name in config.asked_elsewhere
+    ]
+    return told + [
         f"model {name!r} is retired: {plan.model.retired}. Stored answers are used, nothing is sent to it; "
         f"if it is served all the same, write retired = '' under [models.{json.dumps(name)}] in harness.toml"
         for name, plan in models.items()

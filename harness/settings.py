@@ -5,6 +5,7 @@ Every field is classified by `ANSWER_FIELDS_*`: what changes the answer enters t
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -107,6 +108,8 @@ class Model(Settings):
     price: Price = Price()
     retired: str | None = None
     """Set when the provider no longer serves it: the date or fact, and what to use instead."""
+    replaced_on: date | None = None
+    """From this day (UTC) the provider answers with another model under this name: then it is retired."""
     note: str | None = None
 
     @property

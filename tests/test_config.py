@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -173,6 +174,46 @@ class TestKeyHeaders:
         assert provider.key_headers(None) == provider.key_headers("") == {}
         usual = configured(catalogue, LOCAL).provider("local")
         assert usual.key_headers("k") == {"authorization": "Bearer k"}
+
+
+REPLACED = """
+[models.acme-large]
+replaced_on = "2025-06-01"
+note = "large-2 answers from then on"
+"""
+
+
+class TestRetirement:
+    def on(self, catalogue: Path, day: date, text: str = "") -> Config:
+        acme = catalogue / "acme.toml"
+        acme.write_text(CATALOGUE.replace("[models.acme-large]", REPLACED.strip()), encoding="utf-8")
+        file = catalogue.parent / "harness.toml"
+        file.write_text(text, encoding="utf-8")
+        read_catalogue.cache_clear()
+        return load_config(file, catalogue_dir=catalogue, today=day)
+
+    def test_a_model_is_retired_from_the_day_that_another_answers_in_its_name(self, catalogue: Path) -> None:
+        assert self.on(catalogue, date(2025, 5, 31)).model("acme-large").retired is None
+        told = self.on(catalogue, date(2025, 6, 1)).model("acme-large").retired
+        assert told is not None
+        assert "since 2025-06-01" in told and "large-2 answers" in told
+
+    def test_the_user_may_say_otherwise(self, catalogue: Path) -> None:
+        text = "[models.acme-large]\nretired = ''"
+        assert not self.on(catalogue, date(2025, 6, 1), text).model("acme-large").retired
+
+    def test_at_an_address_of_the_users_the_catalogue_does_not_know_who_answers(
+        self, catalogue: Path
+    ) -> None:
+        text = "[providers.acme]\nbase_url = 'http://127.0.0.1:1/v1'"
+        config = self.on(catalogue, date(2025, 6, 1), text)
+        assert config.model("acme-large").retired is None
+        assert "since 2025-06-01" in config.asked_elsewhere["acme-large"]
+
+    def test_what_the_user_calls_retired_is_so_at_any_address(self, catalogue: Path) -> None:
+        text = "[providers.acme]\nbase_url = 'http://127.0.0.1:1/v1'\n[models.acme-large]\nretired = 'gone'"
+        config = self.on(catalogue, date(2025, 5, 1), text)
+        assert config.model("acme-large").retired == "gone" and config.asked_elsewhere == {}
 
 
 class TestOverriding:

@@ -158,5 +158,6 @@ def _facts(model: Model, environ: Mapping[str, str]) -> dict[str, object]:
         "key": key_state(model, environ),
         "simulated": model.simulated,
         "retired": model.retired,
+        "replaced_on": None if model.replaced_on is None else str(model.replaced_on),
         "note": model.note,
     }

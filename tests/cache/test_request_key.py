@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date
 
 import pytest
 from request_examples import (
@@ -175,6 +176,7 @@ MODEL_CHANGES: Mapping[str, object] = {
     "stream": True,
     "price": Price(input=9),
     "retired": "2020",
+    "replaced_on": date(2020, 1, 1),
     "note": "slow",
 }
 

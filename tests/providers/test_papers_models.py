@@ -5,12 +5,16 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from harness.config import load_config
 from harness.settings import Model
+
+TODAY = date(2026, 11, 30)
+"""The day of the catalogue's facts."""
 
 NOT_MODELS = {
     "27 of 33 models", "LLM judge", "all 10 models", "all models", "best model", "humans",
@@ -22,7 +26,8 @@ NOT_MODELS = {
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Model]:
-    return {model.name: model for model in load_config(cwd=tmp_path_factory.mktemp("empty")).models()}
+    config = load_config(cwd=tmp_path_factory.mktemp("empty"), today=TODAY)
+    return {model.name: model for model in config.models()}
 
 
 @pytest.fixture(scope="module")

@@ -59,20 +59,19 @@ def test_a_retired_model_needs_no_key(tmp_path: Path) -> None:
     assert done.code == 3 and "LAB_KEY" not in done.err and server.arrivals == []
 
 
-def test_the_user_may_ask_one_that_is_served_all_the_same(tmp_path: Path) -> None:
+def test_a_retired_model_is_asked_at_an_address_of_the_users_and_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_cases(tmp_path / "data", 1)
+    monkeypatch.setenv("XAI_API_KEY", "a-long-secret-key")
     with ScriptedServer(right_answer) as server:
-        config = write_config(tmp_path, server.url)
-        text = config.read_text().replace("[providers.lab]", "[providers.xai]").replace('"lab"', '"xai"')
-        text += '[models.grok-4]\nretired = ""\nprovider = "xai"\n'
-        config.write_text(text, encoding="utf-8")
-        env = pytest.MonkeyPatch()
-        env.setenv("XAI_API_KEY", "a-long-secret-key")
+        address = f'[providers.xai]\nbase_url = "{server.url}/v1"\n'
+        (tmp_path / "harness.toml").write_text(address, encoding="utf-8")
         done = harness(*run_args(tmp_path, models="grok-4"))
-        env.undo()
     assert done.code == 0, done.err
     assert [arrival.json["model"] for arrival in server.arrivals] == ["grok-4-0709"]
-    assert "is retired" not in done.err
+    assert "model 'grok-4' is retired by its provider (xAI withdrew grok-4-0709" in done.err
+    assert "asked at the base_url that you gave for 'xai'" in done.err
 
 
 def test_a_run_of_every_vendor_is_planned_without_a_key(tmp_path: Path) -> None:
