@@ -93,6 +93,16 @@ def test_what_the_responses_format_does_not_have_is_left_out_of_its_models() -> 
         assert {"stop", "seed", "presence_penalty", "frequency_penalty"} <= set(entry.unsupported_params)
 
 
+@pytest.mark.parametrize("kind", ["openai", "openai-responses"])
+def test_both_formats_put_the_key_into_the_header_that_a_provider_names(kind: str) -> None:  # F46
+    azure = load_config(cwd=FOLDER).provider("azure").model_copy(update={"adapter": kind})
+    adapter = get_adapter(kind)
+    assert adapter.auth_headers(azure, "sk-1") == {"api-key": "sk-1"}
+    usual = azure.model_copy(update={"api_key_header": "authorization"})
+    assert adapter.auth_headers(usual, "sk-1") == {"authorization": "Bearer sk-1"}
+    assert adapter.auth_headers(azure, None) == {}
+
+
 def test_a_price_that_nobody_gave_is_unknown() -> None:
     assert all_models()["qwen2.5-vl-7b"].price.input is None
 
