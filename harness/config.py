@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 from harness.benchmarks.base import BENCHMARKS
 from harness.canonical import JSON
 from harness.catalogue import CATALOGUE_DIR, Entry, named_tables, read_catalogue
 from harness.errors import ConfigError, UnknownNameError
+from harness.model_facts import priced, replaced, retired_elsewhere, sourced
 from harness.nearest import nearest, nearest_or_known
 from harness.settings import Model, Provider
 from harness.settings_check import build_model, build_provider, check_keys
@@ -40,6 +42,8 @@ class Config:
     known_providers: Mapping[str, Provider] = field(default_factory=dict)
     known_models: Mapping[str, Model] = field(default_factory=dict)
     written_params: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict)
+    asked_elsewhere: Mapping[str, str] = field(default_factory=dict)
+    """Models that are retired where the catalogue knows them, but not at the user's address -> why."""
 
     def benchmark(self, name: str) -> BenchmarkConfig:
         """Return what the user says about a benchmark; nothing said gives the defaults."""
@@ -102,11 +106,16 @@ class Config:
 
 
 def load_config(
-    path: Path | None = None, cwd: Path | None = None, *, catalogue_dir: Path = CATALOGUE_DIR
+    path: Path | None = None,
+    cwd: Path | None = None,
+    *,
+    catalogue_dir: Path = CATALOGUE_DIR,
+    today: date | None = None,
 ) -> Config:
     """Return the catalogue overridden by `path`, or by the nearest `harness.toml` upwards from `cwd`.
 
-    Raises ConfigError that names the file and the table or the line.
+    Models that are replaced by `today` (UTC; None: the clock's) are retired. Raises ConfigError that names
+    the file and the table or the line.
     """
     found = path if path is not None else find_config_file(cwd or Path.cwd())
     tables = {} if found is None else read_toml(found)
@@ -115,13 +124,20 @@ def load_config(
     check_keys(tables, ("store", "benchmarks", "providers", "models"), source)
     catalogue = read_catalogue(catalogue_dir)
     written_models = named_tables(tables, "models", source)
-    providers = _providers(_overlaid(catalogue.providers, named_tables(tables, "providers", source), source))
+    written_providers = named_tables(tables, "providers", source)
+    providers = _providers(_overlaid(catalogue.providers, written_providers, source))
+    overlaid = _overlaid(catalogue.models, priced(written_models, source), source)
+    models = _models(overlaid, providers, today or datetime.now(UTC).date())
+    moved = {name for name, table in written_providers.items() if table.get("base_url")}
+    elsewhere = retired_elsewhere(models, written_models, moved)
+    models |= {name: models[name].model_copy(update={"retired": None}) for name in elsewhere}
     return Config(
         path=file,
         store=_store(tables.get("store"), file),
         benchmarks=_benchmarks(named_tables(tables, "benchmarks", source), source, file),
         known_providers=providers,
-        known_models=_models(_overlaid(catalogue.models, written_models, source), providers),
+        known_models=models,
+        asked_elsewhere=elsewhere,
         written_params={name: _params(table) for name, table in written_models.items()},
     )
 
@@ -150,7 +166,9 @@ def _providers(entries: Mapping[str, Entry]) -> dict[str, Provider]:
     }
 
 
-def _models(entries: Mapping[str, Entry], providers: Mapping[str, Provider]) -> dict[str, Model]:
+def _models(
+    entries: Mapping[str, Entry], providers: Mapping[str, Provider], today: date
+) -> dict[str, Model]:
     models = {}
     for name, entry in entries.items():
         shown = f'"{name}"' if not name.replace("-", "").replace("_", "").isalnum() else name
@@ -161,7 +179,8 @@ def _models(entries: Mapping[str, Entry], providers: Mapping[str, Provider]) -> 
         if provider_name not in providers:
             hint = nearest_or_known(provider_name, sorted(providers))
             raise ConfigError(f"{where}: unknown provider {provider_name!r}{hint}")
-        models[name] = build_model(name, entry.table, providers[provider_name], where)
+        model = build_model(name, entry.table, providers[provider_name], where)
+        models[name] = replaced(sourced(model), today)
     return models
 
 

@@ -69,7 +69,8 @@ async def _forecast_model(plan: Plan, work: Work, store: Store | None, name: str
             batch = []
             for key, (unit, request) in requests.items():
                 if key not in served or served[key].id <= unit.after:
-                    _add(result, request, model_plan, plan.manifest.attempts - attempt + 1)
+                    if not model_plan.model.retired:  # to such a model nothing is sent
+                        _add(result, request, model_plan, plan.manifest.attempts - attempt + 1)
                 elif attempt < plan.manifest.attempts and _is_asked_again(unit, served[key]):
                     batch.append(unit)
                 else:

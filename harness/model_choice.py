@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from harness.benchmarks.base import Benchmark
@@ -48,14 +49,39 @@ def chosen_models(options: RunOptions, config: Config, benchmark: Benchmark) -> 
     plans = {}
     for name in sorted(set(options.models)):
         model = config.model(name)
-        if model.retired:
-            raise ConfigError(f"model {name!r} is retired: {model.retired}")
+        _check_address(model)
         _check_structured(model, options)
         params, dropped = _params(model, options, config, benchmark)
         _check_params(model, params)
         reformatter = _reformatter(model, options, config, benchmark)
         plans[name] = ModelPlan(model, params, dropped, reformatter)
     return plans
+
+
+def retired_notes(models: Mapping[str, ModelPlan], config: Config) -> list[str]:
+    """Return a sentence for each model that its provider has withdrawn: nothing is sent to it there."""
+    told = [
+        f"model {name!r} is retired by its provider ({config.asked_elsewhere[name]}), and asked at the "
+        f"base_url that you gave for {plan.model.provider.name!r}"
+        for name, plan in models.items()
+        if name in config.asked_elsewhere
+    ]
+    return told + [
+        f"model {name!r} is retired: {plan.model.retired}. Stored answers are used, nothing is sent to it; "
+        f"if it is served all the same, write retired = '' under [models.{json.dumps(name)}] in harness.toml"
+        for name, plan in models.items()
+        if plan.model.retired
+    ]
+
+
+def _check_address(model: Model) -> None:
+    """Raise ConfigError where the provider's address is one that only the user knows."""
+    provider = model.provider
+    if not provider.base_url and provider.base_url_like:
+        raise ConfigError(
+            f"provider {provider.name!r} of model {model.name!r} has no address of its own; write yours in "
+            f"harness.toml: [providers.{provider.name}] base_url = {json.dumps(provider.base_url_like)}"
+        )
 
 
 def _check_structured(model: Model, options: RunOptions) -> None:
@@ -100,6 +126,7 @@ def _reformatter(model: Model, options: RunOptions, config: Config, benchmark: B
     if name is None or name == NO_REFORMATTER:
         return None
     reformatter = config.model(name)
+    _check_address(reformatter)
     if reformatter.retired:
         raise ConfigError(
             f"the reformatter {name!r} is retired: {reformatter.retired}; give --reformatter MODEL, or "

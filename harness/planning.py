@@ -17,7 +17,7 @@ from harness.errors import ConfigError, UnknownNameError
 from harness.manifest import BlobRef, ConditionWanted, Manifest, ModelWanted, ReformatWanted
 from harness.media_reading import MediaReader
 from harness.messages import Schema
-from harness.model_choice import COMMON_PARAMS, chosen_models
+from harness.model_choice import COMMON_PARAMS, chosen_models, retired_notes
 from harness.nearest import nearest
 from harness.plans import ConditionPlan, ModelPlan
 from harness.reformatter import FEEDBACK_PROMPT, QUOTING_PROMPT
@@ -75,7 +75,7 @@ def make_plan(options: RunOptions, config: Config, media: MediaReader | None = N
         structured=options.structured,
         repeats=options.repeats,
     )
-    notes = tuple(_notes(options, benchmark, cases, models))
+    notes = tuple(_notes(options, config, benchmark, cases, models))
     return Plan(benchmark, manifest, cases, conditions, models, blobs.data, notes)
 
 
@@ -198,9 +198,13 @@ def _reformat_wanted(
 
 
 def _notes(
-    options: RunOptions, benchmark: Benchmark, cases: CaseSet, models: Mapping[str, ModelPlan]
+    options: RunOptions,
+    config: Config,
+    benchmark: Benchmark,
+    cases: CaseSet,
+    models: Mapping[str, ModelPlan],
 ) -> list[str]:
-    notes = []
+    notes = retired_notes(models, config)
     if cases.synthetic:
         notes.append("the cases are SYNTHETIC: made by a script, of no clinical value")
     if any(plan.model.simulated for plan in models.values()):

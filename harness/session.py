@@ -58,7 +58,8 @@ def needed_keys(plan: Plan, opening: Opening, environment: Mapping[str, str]) ->
     """Return the API keys of all models that will be asked. Raises MissingKeyError with the ways out."""
     keys: dict[str, str] = {}
     for model_plan in open_plans(plan, opening):
-        _need(keys, model_plan.model, environment, "give it, or leave the model out")
+        if not model_plan.model.retired:
+            _need(keys, model_plan.model, environment, "give it, or leave the model out")
         if model_plan.reformatter is not None:
             ways = "give it, or choose --reformatter MODEL, or --reformatter none"
             _need(keys, model_plan.reformatter, environment, ways, role="the reformatter")
@@ -107,7 +108,8 @@ def check_budget(plan: Plan, opening: Opening, options: SessionOptions) -> None:
             raise UnknownNameError(f"--max-cost: no model {name!r} in this run{nearest(name, known)}")
     budget = _budget(options)
     for model_plan in open_plans(plan, opening):
-        budget.check(model_plan.model, 1, model_plan.params)
+        if not model_plan.model.retired:
+            budget.check(model_plan.model, 1, model_plan.params)
         if model_plan.reformatter is not None:
             budget.check(model_plan.reformatter, 1, model_plan.reformatter.params)
 
@@ -135,7 +137,10 @@ def session_info(
 
 
 def make_pools(plan: Plan, options: SessionOptions) -> dict[str, Pool]:
-    """Return each model's pool; models that share a rate limit share one, with the tightest limits."""
+    """Return each model's pool; models that share a rate limit share one, with the tightest limits.
+
+    That of a retired model takes no request: what is stored of it still answers.
+    """
     limits: dict[str, PoolLimits] = {}
     for model in plan.all_models().values():
         own = PoolLimits.of(model, options.max_wait_s, options.max_in_flight)
@@ -143,6 +148,10 @@ def make_pools(plan: Plan, options: SessionOptions) -> dict[str, Pool]:
     files = 2 if any(model.simulated for model in plan.all_models().values()) else 1  # either end is ours
     most = most_in_flight(file_limit(), len(limits), files)
     pools = {name: Pool(name, replace(one, most_in_flight=most)) for name, one in limits.items()}
+    served = {pool_name(model) for model in plan.all_models().values() if not model.retired}
+    for model in plan.all_models().values():
+        if pool_name(model) not in served:
+            pools[pool_name(model)].close(f"retired: {model.retired}")
     return {name: pools[pool_name(model)] for name, model in plan.all_models().items()}
 
 

@@ -5,6 +5,7 @@ Every field is classified by `ANSWER_FIELDS_*`: what changes the answer enters t
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -36,8 +37,12 @@ class Provider(Settings):
     name: str
     adapter: Literal["openai", "openai-responses", "gemini", "anthropic", "simulator", "imported"]
     base_url: str = ""
+    base_url_like: str | None = None
+    """What an address looks like that only the user knows (Azure); then `base_url` may stand open."""
     endpoint: str | None = None
     api_key_env: str | None = None
+    api_key_header: str = "authorization"
+    """The header that carries the key: as a bearer token in `authorization`, bare in any other."""
     headers: dict[str, str] = Field(default_factory=dict)
     limit_headers: Literal["openai", "anthropic", "azure", "groq", "mistral", "none"] = "none"
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
@@ -45,6 +50,15 @@ class Provider(Settings):
     verify_tls: bool = True
     errors: dict[str, tuple[ErrorRule, ...]] = Field(default_factory=dict)
     """Exchange outcome name -> rules tried before the adapter's own reading."""
+    price_source: str | None = None
+    """Page and date of its models' prices, where a price names none itself."""
+
+    def key_headers(self, api_key: str | None) -> dict[str, str]:
+        """Return the header that carries an API key; none without a key, as local servers want it."""
+        if not api_key:
+            return {}
+        bearer = self.api_key_header == "authorization"
+        return {self.api_key_header: f"Bearer {api_key}" if bearer else api_key}
 
 
 class Price(Settings):
@@ -53,6 +67,10 @@ class Price(Settings):
     input: float | None = Field(default=None, ge=0)
     output: float | None = Field(default=None, ge=0)
     cached_input: float | None = Field(default=None, ge=0)
+    cache_write: float | None = Field(default=None, ge=0)
+    """What input costs that a provider is asked to keep (Anthropic, for five minutes)."""
+    source: str | None = None
+    """Who said so, and when."""
 
 
 class ImageLimits(Settings):
@@ -90,6 +108,8 @@ class Model(Settings):
     price: Price = Price()
     retired: str | None = None
     """Set when the provider no longer serves it: the date or fact, and what to use instead."""
+    replaced_on: date | None = None
+    """From this day (UTC) the provider answers with another model under this name: then it is retired."""
     note: str | None = None
 
     @property

@@ -25,6 +25,8 @@ _SECRET_WORDS = frozenset(
 )
 _SECRET_VALUE = re.compile(r"^\s*(bearer|basic)\s|^\s*(sk|gsk|xai|hf|r8|pplx)[-_]\w|^\s*AIza", re.IGNORECASE)
 _VARIABLE = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*$")
+_HEADER_NAME = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]+")
+_KEY_HEADER_ADAPTERS = ("openai", "openai-responses")
 _NO_ECHO = frozenset({"headers", "base_url", "api_key_env"})
 
 
@@ -55,6 +57,7 @@ def build_provider(name: str, table: Table, where: str) -> Provider:
             f"{where}: api_key_env must be the name of an environment variable, not the key itself; "
             "put the key in the environment"
         )
+    _check_key_header(provider, where)
     _check_errors(provider.errors, where)
     return provider
 
@@ -130,7 +133,7 @@ def _told(error: ValidationError, kind: type[BaseModel]) -> str:
 def _check_base_url(provider: Provider, where: str) -> None:
     url = provider.base_url
     if not url:
-        if provider.adapter == "simulator":
+        if provider.adapter == "simulator" or provider.base_url_like:
             return
         raise ConfigError(f"{where}: base_url is missing; set the address of the server's API")
     try:
@@ -145,6 +148,18 @@ def _check_base_url(provider: Provider, where: str) -> None:
         raise ConfigError(f"{where}: base_url holds credentials; keys belong in the environment")
     if parts.query or parts.fragment:
         raise ConfigError(f"{where}: base_url may hold no '?' or '#' part; keys belong in the environment")
+
+
+def _check_key_header(provider: Provider, where: str) -> None:
+    name = provider.api_key_header
+    if not _HEADER_NAME.fullmatch(name):
+        raise ConfigError(f"{where}: api_key_header {name!r} is no header name; write one like 'api-key'")
+    if name != "authorization" and provider.adapter not in _KEY_HEADER_ADAPTERS:
+        known = " and ".join(map(repr, _KEY_HEADER_ADAPTERS))
+        raise ConfigError(
+            f"{where}: the adapter {provider.adapter!r} has its own header for the key; leave api_key_header "
+            f"out (it is for {known})"
+        )
 
 
 def _check_headers(headers: Mapping[str, str], where: str) -> None:

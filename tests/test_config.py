@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -121,6 +123,97 @@ class TestPaths:
         self, catalogue: Path, tmp_path: Path, written: str, meant: str
     ) -> None:
         assert configured(catalogue, f"store = '{written}'").store == meant.format(here=tmp_path)
+
+
+class TestPriceSources:
+    def sourced(self, catalogue: Path, text: str) -> str | None:
+        acme = catalogue / "acme.toml"
+        told = CATALOGUE.replace('api_key_env', 'price_source = "acme.test/prices, 2025-01-01"\napi_key_env')
+        acme.write_text(told, encoding="utf-8")
+        return configured(catalogue, text).model("acme-large").price.source
+
+    def test_a_price_has_its_providers_source(self, catalogue: Path) -> None:
+        assert self.sourced(catalogue, "") == "acme.test/prices, 2025-01-01"
+
+    def test_a_price_that_the_user_wrote_has_the_users_file_as_its_source(self, catalogue: Path) -> None:
+        assert self.sourced(catalogue, "[models.acme-large]\nprice = { input = 9 }") == "harness.toml"
+        contract = "[models.acme-large]\nprice = { input = 9, source = 'our contract' }"
+        assert self.sourced(catalogue, contract) == "our contract"
+
+    def test_a_price_that_nobody_gave_has_no_source(self, catalogue: Path) -> None:
+        told = "[providers.acme]\nprice_source = 'x'\n[models.new]\nprovider = 'acme'\nmodel = 'n'"
+        assert configured(catalogue, told).model("new").price.source is None
+        assert configured(catalogue, told).model("acme/other").price.source is None
+
+
+class TestAddresses:
+    def test_a_provider_may_leave_its_address_to_the_user(self, catalogue: Path) -> None:
+        told = "[providers.az]\nadapter = 'openai'\nbase_url_like = 'https://X.example/v1'"
+        assert configured(catalogue, told).provider("az").base_url == ""
+
+    def test_without_saying_so_it_may_not(self, catalogue: Path) -> None:
+        assert "base_url is missing" in refusal(catalogue, "[providers.az]\nadapter = 'openai'")
+
+    def test_an_address_that_is_given_is_checked_all_the_same(self, catalogue: Path) -> None:
+        told = "[providers.az]\nadapter = 'openai'\nbase_url_like = 'x'\nbase_url = 'ftp://x'"
+        assert "base_url is no http address" in refusal(catalogue, told)
+
+
+class TestKeyHeaders:
+    @pytest.mark.parametrize("name", ["", "Api-Key", "api key", "api:key", "x\\n"])
+    def test_what_is_no_header_name_is_refused(self, catalogue: Path, name: str) -> None:
+        assert "is no header name" in refusal(catalogue, LOCAL + f'api_key_header = "{name}"')
+
+    def test_an_adapter_with_a_header_of_its_own_takes_no_other(self, catalogue: Path) -> None:
+        told = LOCAL.replace("openai", "gemini") + "api_key_header = 'api-key'"
+        assert "has its own header for the key" in refusal(catalogue, told)
+
+    def test_the_key_goes_bare_into_another_header(self, catalogue: Path) -> None:
+        provider = configured(catalogue, LOCAL + "api_key_header = 'api-key'").provider("local")
+        assert provider.key_headers("k") == {"api-key": "k"}
+        assert provider.key_headers(None) == provider.key_headers("") == {}
+        usual = configured(catalogue, LOCAL).provider("local")
+        assert usual.key_headers("k") == {"authorization": "Bearer k"}
+
+
+REPLACED = """
+[models.acme-large]
+replaced_on = "2025-06-01"
+note = "large-2 answers from then on"
+"""
+
+
+class TestRetirement:
+    def on(self, catalogue: Path, day: date, text: str = "") -> Config:
+        acme = catalogue / "acme.toml"
+        acme.write_text(CATALOGUE.replace("[models.acme-large]", REPLACED.strip()), encoding="utf-8")
+        file = catalogue.parent / "harness.toml"
+        file.write_text(text, encoding="utf-8")
+        read_catalogue.cache_clear()
+        return load_config(file, catalogue_dir=catalogue, today=day)
+
+    def test_a_model_is_retired_from_the_day_that_another_answers_in_its_name(self, catalogue: Path) -> None:
+        assert self.on(catalogue, date(2025, 5, 31)).model("acme-large").retired is None
+        told = self.on(catalogue, date(2025, 6, 1)).model("acme-large").retired
+        assert told is not None
+        assert "since 2025-06-01" in told and "large-2 answers" in told
+
+    def test_the_user_may_say_otherwise(self, catalogue: Path) -> None:
+        text = "[models.acme-large]\nretired = ''"
+        assert not self.on(catalogue, date(2025, 6, 1), text).model("acme-large").retired
+
+    def test_at_an_address_of_the_users_the_catalogue_does_not_know_who_answers(
+        self, catalogue: Path
+    ) -> None:
+        text = "[providers.acme]\nbase_url = 'http://127.0.0.1:1/v1'"
+        config = self.on(catalogue, date(2025, 6, 1), text)
+        assert config.model("acme-large").retired is None
+        assert "since 2025-06-01" in config.asked_elsewhere["acme-large"]
+
+    def test_what_the_user_calls_retired_is_so_at_any_address(self, catalogue: Path) -> None:
+        text = "[providers.acme]\nbase_url = 'http://127.0.0.1:1/v1'\n[models.acme-large]\nretired = 'gone'"
+        config = self.on(catalogue, date(2025, 5, 1), text)
+        assert config.model("acme-large").retired == "gone" and config.asked_elsewhere == {}
 
 
 class TestOverriding:
@@ -276,8 +369,33 @@ class TestCatalogue:
 
     def test_every_built_in_entry_is_sound(self, tmp_path: Path) -> None:
         config = load_config(cwd=tmp_path)
-        asked = {model.provider.name for model in config.models()}
-        assert asked == {provider.name for provider in config.providers()}
+        known = {provider.name for provider in config.providers()}
+        assert {model.provider.name for model in config.models()} <= known
+        vendors = {
+            "anthropic", "azure", "dashscope", "dashscope-cn", "deepseek", "fireworks", "gemini", "groq",
+            "llamacpp", "local", "mistral", "moonshot", "moonshot-cn", "ollama", "openai", "openrouter",
+            "sglang", "together", "vllm", "xai",
+        }  # fmt: skip
+        assert vendors <= known
+
+    def test_every_price_that_is_known_has_a_source_and_every_other_is_unknown(self, tmp_path: Path) -> None:
+        for model in load_config(cwd=tmp_path).models():
+            price = model.price.model_dump(exclude={"source"}, exclude_none=True)
+            if model.simulated:
+                assert set(price.values()) == {0.0}
+            elif price:
+                assert re.search(r"20\d\d-\d\d-\d\d", model.price.source or ""), model.name
+                assert {"input", "output"} <= price.keys(), model.name
+                assert min(price.values()) > 0, model.name
+            else:
+                assert model.price.source is None, model.name
+
+    def test_no_two_entries_ask_the_same_of_the_same_model(self, tmp_path: Path) -> None:
+        asked = [
+            (model.provider.name, model.model, repr(sorted(model.params.items())))
+            for model in load_config(cwd=tmp_path).models()
+        ]
+        assert len(set(asked)) == len(asked)
 
     def test_every_built_in_provider_beyond_this_machine_names_its_key(self, tmp_path: Path) -> None:
         nameless = [

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
 import click
 
 from harness.cli.options import config_option, json_option, print_json, say
 from harness.cli.tables import Column, render_table, terminal_width
-from harness.config import load_config
-from harness.settings import Model
+from harness.config import Config, load_config
+from harness.settings import Model, Provider
 
 COLUMNS = (
-    Column("model"),
-    Column("provider"),
-    Column("adapter"),
-    Column("inputs"),
-    Column("key"),
-    Column("", shrink=True),
+    Column("model", shrink=True),
+    Column("takes"),
+    Column("context", right=True),
+    Column("USD in/out", right=True),
 )
 
 
@@ -29,29 +28,77 @@ COLUMNS = (
     epilog="Example: harness models gemini",
 )
 @click.argument("text", required=False, default="")
+@click.option("--provider", metavar="NAME", help="Only the models of this provider.")
 @json_option
 @config_option
-def command(text: str, as_json: bool, config_path: Path | None) -> None:
+def command(text: str, provider: str | None, as_json: bool, config_path: Path | None) -> None:
     """List the models that can be asked: the catalogue's and those of harness.toml.
 
     TEXT keeps those that hold it in their name, provider, model id or notes. Any other model of a known
-    provider can be asked as provider/model-id. The column `key` tells whether the provider's API key is in
-    the environment.
+    provider can be asked as provider/model-id. Whether a provider's API key is in the environment stands
+    beside its name; prices are USD per million tokens, without a number where nobody said.
     """
-    models = [model for model in load_config(config_path).models() if text.casefold() in _searched(model)]
+    config = load_config(config_path)
+    wanted = None if provider is None else config.provider(provider)
+    models = [
+        model
+        for model in config.models()
+        if text.casefold() in _searched(model) and wanted in (None, model.provider)
+    ]
     if as_json:
         print_json([_facts(model, os.environ) for model in models])
         return
-    if not models:
+    others = [one for one in _without_models(config) if wanted in (None, one) and text in ("", one.name)]
+    if not models and not others:
         say(f"no model matches {text!r}; 'harness models' lists all")
         return
-    click.echo(render_table(COLUMNS, [_row(model, os.environ) for model in models]))
-    for model in models:
-        if _notes(model):
-            told = f"{model.name}: {_notes(model)}"
-            click.echo(textwrap.fill(told, terminal_width(), subsequent_indent="  "))
+    for line in (*_listed(models, os.environ), *_others(others, os.environ)):
+        click.echo(line)
     if any(model.retired for model in models):
         say("retired: the provider no longer serves it; stored answers stay usable")
+
+
+def _listed(models: Sequence[Model], environ: Mapping[str, str]) -> Iterator[str]:
+    """Give the lines of the table, each provider's models below its name, with their notes."""
+    ordered = sorted(models, key=lambda model: (model.provider.name, model.name))
+    title, rule, *rows = render_table(COLUMNS, [_row(model) for model in ordered]).split("\n")
+    if ordered:
+        yield from (title, rule)
+    left = iter(rows)
+    for place, (name, group) in enumerate(groupby(ordered, key=lambda model: model.provider.name)):
+        members = list(group)
+        if place:
+            yield ""
+        yield from _wrapped(f"[{name}] {_key_told(members[0].provider, environ)}")
+        for _ in members:
+            yield next(left)
+        for model in members:
+            if _notes(model):
+                yield from _wrapped(f"{model.name}: {_notes(model)}")
+
+
+def _others(providers: Sequence[Provider], environ: Mapping[str, str]) -> Iterator[str]:
+    if providers:
+        yield from ("", "without a list here; name their models as provider/model-id:")
+    for provider in providers:
+        address = provider.base_url or f"needs your base_url, like {provider.base_url_like}"
+        yield from _wrapped(f"[{provider.name}] {_key_told(provider, environ)}, {address}")
+
+
+def _without_models(config: Config) -> list[Provider]:
+    named = {model.provider.name for model in config.models()}
+    return [one for one in config.providers() if one.name not in named]
+
+
+def _key_told(provider: Provider, environ: Mapping[str, str]) -> str:
+    name = provider.api_key_env
+    if name is None:
+        return "no key needed"
+    return f"{name} is {'set' if environ.get(name) else 'missing'}"
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, terminal_width(), subsequent_indent="  ", break_on_hyphens=False)
 
 
 def key_state(model: Model, environ: Mapping[str, str]) -> str:
@@ -72,15 +119,23 @@ def _notes(model: Model) -> str:
     return "; ".join([*notes, *([model.note] if model.note else [])])
 
 
-def _row(model: Model, environ: Mapping[str, str]) -> list[object]:
-    return [
-        model.name,
-        model.provider.name,
-        model.provider.adapter,
-        "+".join(model.inputs),
-        key_state(model, environ),
-        "retired" if model.retired else "",
-    ]
+def _row(model: Model) -> list[object]:
+    takes = "+".join(kind for kind in model.inputs if kind != "text") or "text"
+    return [model.name, takes, _short(model.context_tokens), _price(model)]
+
+
+def _short(tokens: int | None) -> str:
+    """Return a number of tokens in four characters or so; empty where it is unknown."""
+    if tokens is None:
+        return ""
+    return f"{tokens / 1e6:.3g}M" if tokens >= 999_500 else f"{tokens / 1e3:.0f}k"
+
+
+def _price(model: Model) -> str:
+    if model.retired:
+        return "retired"
+    parts = ["?" if usd is None else f"{usd:.2f}" for usd in (model.price.input, model.price.output)]
+    return "" if parts == ["?", "?"] else "/".join(parts)
 
 
 def _facts(model: Model, environ: Mapping[str, str]) -> dict[str, object]:
@@ -96,10 +151,13 @@ def _facts(model: Model, environ: Mapping[str, str]) -> dict[str, object]:
         "unsupported_params": list(model.unsupported_params),
         "context_tokens": model.context_tokens,
         "max_output_tokens": model.max_output_tokens,
+        "max_images": model.max_images,
+        "image": model.image.model_dump(),
         "price": model.price.model_dump(),
         "api_key_env": model.provider.api_key_env,
         "key": key_state(model, environ),
         "simulated": model.simulated,
         "retired": model.retired,
+        "replaced_on": None if model.replaced_on is None else str(model.replaced_on),
         "note": model.note,
     }

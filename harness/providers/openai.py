@@ -100,8 +100,8 @@ class OpenAIAdapter:
         )
 
     def auth_headers(self, provider: Provider, api_key: str | None) -> dict[str, str]:
-        """Return the bearer header; none without a key, as local servers want it."""
-        return {"authorization": f"Bearer {api_key}"} if api_key else {}
+        """Return the header of the provider's settings; none without a key."""
+        return provider.key_headers(api_key)
 
     def read_reply(self, raw: RawReply, provider: Provider) -> Reply | Fault:
         """Return what a 2xx answer means: one JSON object, or a stream of chunks that is complete."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date
 
 import pytest
 from request_examples import (
@@ -140,7 +141,10 @@ PROVIDER_CHANGES: Mapping[str, object] = {
     "name": "other",
     "base_url": "http://other.test/v1",
     "endpoint": "lab",
+    "base_url_like": "http://RESOURCE.test/v1",
     "api_key_env": "OTHER_KEY",
+    "api_key_header": "api-key",
+    "price_source": "a page, 2020-01-01",
     "headers": {"x-org": "other"},
     "limit_headers": "anthropic",
     "max_tokens_field": "max_completion_tokens",
@@ -172,6 +176,7 @@ MODEL_CHANGES: Mapping[str, object] = {
     "stream": True,
     "price": Price(input=9),
     "retired": "2020",
+    "replaced_on": date(2020, 1, 1),
     "note": "slow",
 }
 

@@ -51,6 +51,35 @@ def test_notes_stand_in_full_below_the_table() -> None:
     assert below[0].startswith("lab-eye: retired: 2025")
 
 
+def test_models_stand_below_their_provider_and_what_is_known_of_its_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "hush-hush")
+    lines = models().stdout.splitlines()
+    place = lines.index("[openai] OPENAI_API_KEY is set")
+    row = next(line for line in lines[place:] if line.startswith("o3 "))
+    assert row.split() == ["o3", "image", "200k", "2.00/8.00"]
+    heads = [line for line in lines if line.startswith("[")]
+    assert len({head.split()[0] for head in heads}) == len(heads)
+    assert "[lab] LAB_API_KEY is missing" in lines and "[sim] no key needed" in lines
+    assert max(map(len, lines)) <= 80
+    assert "hush-hush" not in "\n".join(lines)
+
+
+def test_one_providers_models_alone() -> None:
+    named = json.loads(models("--provider", "lab", "--json").stdout)
+    assert [model["name"] for model in named] == ["lab-eye"]
+    assert models("--provider", "lab").stdout.count("[") == 1
+    wrong = models("--provider", "lba")
+    assert wrong.exit_code == 2 and "did you mean 'lab'" in str(wrong.output)
+
+
+def test_providers_without_a_list_say_how_their_models_are_named() -> None:
+    told = models("--provider", "azure").stdout
+    assert "provider/model-id" in told and "needs your base_url" in told
+    assert "[openrouter]" in models().stdout and "[openrouter]" not in models("lab").stdout
+
+
 def test_a_text_that_nothing_holds_says_so_on_stderr() -> None:
     result = models("no-such-thing")
     assert (result.exit_code, result.stdout) == (0, "")
@@ -74,7 +103,13 @@ def test_a_model_that_needs_no_key_has_a_dash() -> None:
 
 def test_an_unknown_price_is_null_and_never_0() -> None:
     price = json.loads(models("lab-eye", "--json").stdout)[0]["price"]
-    assert price == {"input": None, "output": None, "cached_input": None}
+    assert price == {
+        "input": None,
+        "output": None,
+        "cached_input": None,
+        "cache_write": None,
+        "source": None,
+    }
 
 
 def test_a_configuration_elsewhere_is_read(tmp_path: Path) -> None:

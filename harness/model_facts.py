@@ -1,0 +1,52 @@
+"""What the catalogue's facts come to under the user's file: whose price it is, and who is retired."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import date
+from pathlib import Path
+
+from harness.settings import Model
+from harness.toml_file import Table
+
+
+def priced(tables: Mapping[str, Table], source: str) -> dict[str, Table]:
+    """Return the user's models as they are written, where a price has the user's file for its source."""
+    told = dict(tables)
+    for name, table in tables.items():
+        price = table.get("price")
+        if isinstance(price, dict) and price and "source" not in price:
+            told[name] = {**table, "price": {**price, "source": Path(source).name}}
+    return told
+
+
+def sourced(model: Model) -> Model:
+    """Return a model whose price names its source, which may be its provider's."""
+    price, source = model.price, model.provider.price_source
+    known = price.model_dump(exclude={"source"}, exclude_none=True)
+    if price.source is not None or source is None or not known:
+        return model
+    return model.model_copy(update={"price": price.model_copy(update={"source": source})})
+
+
+def replaced(model: Model, today: date) -> Model:
+    """Return a model retired if by now another one answers under its name; the user may say otherwise."""
+    if model.retired is not None or model.replaced_on is None or today < model.replaced_on:
+        return model
+    told = f"since {model.replaced_on} its provider answers with another model ({model.note})"
+    return model.model_copy(update={"retired": told})
+
+
+def retired_elsewhere(
+    models: Mapping[str, Model], written: Mapping[str, Table], moved: Collection[str]
+) -> dict[str, str]:
+    """Return the models that are retired only where the catalogue knows them -> why.
+
+    `written` are the user's own tables of models, `moved` the providers to which the user gave an address:
+    who answers there, the catalogue cannot know.
+    """
+    return {
+        name: model.retired
+        for name, model in models.items()
+        if model.retired and model.provider.name in moved and "retired" not in written.get(name, {})
+    }
