@@ -245,7 +245,10 @@ class Client:
             reservation.settle(exchange.usage, billed=serves or exchange.maybe_billed)
             # Within the slot: a killed process loses no more than what was in flight.
             exchange_id, meaning = await self._commit(exchange, meaning, ask)
-            pool.learn(self._sender.limits(exchange, ask.model))
+            learned = self._sender.limits(exchange, ask.model)
+            pool.learn(learned)
+            if learned.hold_s is not None and isinstance(meaning, Reply):
+                pool.nothing_left(learned.hold_s)
             pool.report(meaning, slot)
         return SentExchange(exchange_id, exchange.raw.status, meaning)
 

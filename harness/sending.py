@@ -18,8 +18,8 @@ from harness.messages import Fault, ImagePart, RawReply, Reply, Request, WireReq
 from harness.outcomes import ExchangeOutcome
 from harness.providers.base import get_adapter, read
 from harness.providers.encoding import encode_body, mask_headers, mask_secrets
+from harness.providers.limit_headers import LearnedLimits, limits_from_headers
 from harness.providers.transport import KEPT_OF_TOO_LONG, Sent, Transport
-from harness.providers.waits import LearnedLimits, limits_from_headers
 from harness.settings import Model
 
 Now: TypeAlias = Callable[[], float]
@@ -129,7 +129,7 @@ class Sender:
 
     def limits(self, exchange: NewExchange, model: Model) -> LearnedLimits:
         """Return the rate limits that an answer's headers tell."""
-        return limits_from_headers(model.provider.limit_headers, exchange.raw.headers)
+        return limits_from_headers(model.provider.limit_headers, exchange.raw.headers, self.now())
 
     def _mask(self, raw: RawReply) -> tuple[RawReply, bool]:
         secrets = tuple(self.keys.values())

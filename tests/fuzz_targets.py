@@ -34,14 +34,8 @@ from harness.media import load, probe
 from harness.messages import Fault, RawReply, Reply
 from harness.outcomes import USABLE, ExchangeOutcome
 from harness.providers.base import ADAPTERS, get_adapter
-from harness.providers.waits import (
-    Dialect,
-    duration_s,
-    limits_from_headers,
-    wait_in_headers,
-    wait_in_message,
-    wait_until_reset,
-)
+from harness.providers.limit_headers import Dialect, limits_from_headers
+from harness.providers.waits import duration_s, wait_in_headers, wait_in_message, wait_until_reset
 from harness.snapshot import decode_cases, encode_cases
 
 # Imported here, not when first used: a coverage-guided fuzzer watches what is imported with this module.

@@ -86,6 +86,14 @@ class Holds:
         self._hold(now + wait_s, why)
         return None
 
+    def nothing_left(self, now: float, wait_s: float, why: str) -> None:
+        """Hold because an answer says that nothing is left for so long, unless that is beyond `max_wait_s`.
+
+        No trouble yet: where it is, the next answer says so.
+        """
+        if wait_s <= self._max_wait_s:
+            self._hold(now + wait_s, why)
+
     def untold(self, now: float, why: str) -> None:
         """Hold for a back-off of our own, no longer than `max_wait_s` leaves; not while held already."""
         if now < self.until:

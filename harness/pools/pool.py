@@ -118,6 +118,10 @@ class Pool:
         self._pacer.learn(learned)
         self._gate.advance()
 
+    def nothing_left(self, hold_s: float) -> None:
+        """Let nothing out for so long: an answer says that until then nothing more is allowed."""
+        self._holds.nothing_left(self._clock(), hold_s, "limit used up")
+
     def report(self, result: Reply | Fault, slot: Slot | None = None) -> None:
         """Take in how a send ended.
 

@@ -9,11 +9,15 @@ from dataclasses import dataclass, field
 from harness.errors import UnsupportedInputError
 from harness.messages import Fault, WireValue
 from harness.outcomes import ExchangeOutcome
+from harness.providers.error_words import own_words
 
 Object = Mapping[str, object]
 
 _BLANKS = b" \t\r\n\x00\xef\xbb\xbf"
 _DEPTH = 4
+_ENVELOPES = ("error", "errors", "detail", "base_resp")
+_MESSAGES = ("message", "msg", "error_msg", "error_message", "status_msg", "detail", "title", "error")
+_CODES = ("code", "type", "status", "reason", "error_type", "error_code", "http_status_code", "status_code")
 _MESSAGE_LIMIT = 2000
 """Messages longer than this echo the request; their tail says nothing about the error."""
 
@@ -24,7 +28,7 @@ class ErrorBody:
 
     `status` is the HTTP status, or the one that the body itself names (0: neither says). `codes` are
     the body's code, type, status and reasons, lower case. `message` is what a person would read;
-    `hint` adds what lies deeper (an upstream's own words).
+    `hint` adds what lies deeper (an upstream's own words, the names of parameters).
     """
 
     status: int
@@ -37,8 +41,10 @@ class ErrorBody:
 
     @property
     def words(self) -> str:
-        """Everything that was said, lower case, for the search of phrases."""
-        return f"{self.message}\n{self.hint}".lower()
+        """What the provider says itself, lower case, for the search of phrases; nothing for a web page."""
+        if self.html:
+            return ""
+        return f"{own_words(self.message)[0]}\n{own_words(self.hint)[0]}"
 
 
 def parse_json(body: bytes) -> object:
@@ -115,7 +121,7 @@ def error_body(status: int, body: bytes) -> ErrorBody:
     try:
         value = parse_json(body)
     except ValueError:
-        text = body.decode("utf-8", "replace").strip()
+        text = body.lstrip(_BLANKS).decode("utf-8", "replace").strip()
         return ErrorBody(status, message=text[:_MESSAGE_LIMIT], html=looks_like_html(body))
     return error_in(status, value)
 
@@ -127,36 +133,50 @@ def error_in(status: int, value: object) -> ErrorBody:
     if isinstance(value, str):
         return ErrorBody(status, message=value[:_MESSAGE_LIMIT])
     envelope = as_object(value)
-    inner = envelope.get("error") or envelope.get("errors") or envelope.get("detail")
-    while isinstance(inner, list) and inner:
-        inner = inner[0]
+    inner = _inner(envelope)
     content = as_object(inner) or envelope
-    message = inner if isinstance(inner, str) else _message(content) or _message(envelope)
+    message = (inner if isinstance(inner, str) else _message(content) or _message(envelope))[:_MESSAGE_LIMIT]
+    hint = " ".join(_hints(content))[:_MESSAGE_LIMIT]
     codes = frozenset(_codes(content)) | frozenset(_codes(envelope) if inner is not None else ())
     return ErrorBody(
         status=status,
         code=_first_code(content) or _first_code(envelope),
-        codes=codes,
-        message=message[:_MESSAGE_LIMIT],
-        hint=" ".join(_hints(content))[:_MESSAGE_LIMIT],
+        codes=codes | own_words(message)[1] | own_words(hint)[1],
+        message=message,
+        hint=hint,
         content=content,
     )
 
 
+def _inner(envelope: Object) -> object:
+    """Return what an envelope holds of an error; the first of several, Mistral's `message.detail` too."""
+    inner = next((envelope[key] for key in _ENVELOPES if envelope.get(key)), None)
+    if inner is None and not isinstance(envelope.get("message"), str):
+        inner = as_object(envelope.get("message")).get("detail") or envelope.get("message")
+    while isinstance(inner, list) and inner:
+        inner = inner[0]
+    return inner
+
+
 def holds_error(envelope: Object) -> bool:
-    """Return True if the body of an answer with a good status is an error all the same."""
-    if envelope.get("error"):
+    """Return True if the body of an answer with a good status is an error all the same.
+
+    MiniMax tells by `base_resp`, Zhipu and Cloudflare by `success`, Baidu by `error_code`.
+    """
+    if envelope.get("error") or envelope.get("error_code") or envelope.get("success") is False:
         return True
-    if "choices" in envelope or "candidates" in envelope:
+    if as_object(envelope.get("base_resp")).get("status_code") not in (None, 0):
+        return True
+    if envelope.get("choices") or envelope.get("candidates"):
         return False
-    named = any(key in envelope for key in ("detail", "errors", "message"))
+    named = any(envelope.get(key) for key in ("detail", "errors", "message", "msg"))
     return named or envelope.get("object") == "error"
 
 
 def _message(content: Object) -> str:
     for _ in range(_DEPTH):
         inner: Object = {}
-        for key in ("message", "msg", "error_msg", "error_message", "detail", "title", "error"):
+        for key in _MESSAGES:
             value = content.get(key)
             if isinstance(value, str) and value:
                 return value
@@ -174,10 +194,13 @@ def _first_code(content: Object) -> str | None:
 
 
 def _codes(content: Object) -> Iterator[str]:
-    for key in ("code", "type", "status", "reason"):
+    for key in _CODES:
         value = content.get(key)
         if isinstance(value, str | int) and not isinstance(value, bool):
             yield str(value).lower()
+    # OpenRouter's moderation has no code of its own: it shows what it took offence at.
+    if "flagged_input" in as_object(content.get("metadata")):
+        yield "flagged_input"
     nested = (content.get("innererror"), content.get("metadata"), content.get("details"), *details(content))
     for inner in nested:
         for key in ("code", "reason", "error_type", "error_code"):
@@ -193,6 +216,9 @@ def _hints(content: Object) -> Iterator[str]:
             yield value
         elif isinstance(value, list):
             yield from (item for item in value if isinstance(item, str))
+    place = content.get("loc")  # where FastAPI and pydantic found a field at fault
+    if isinstance(place, list):
+        yield ".".join(str(step) for step in place if isinstance(step, str | int))
 
 
 def details(content: Object) -> Iterator[Object]:

@@ -10,15 +10,18 @@ from harness.providers.bodies import Object, as_count, as_object, as_text
 from harness.settings import Provider
 
 _CUT = frozenset(
-    {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"}
-)
+    {"length", "max_tokens", "max_output_tokens", "max_completion_tokens", "max_new_tokens", "model_length",
+     "model_context_window_exceeded"}
+)  # fmt: skip
 _BLOCKED = frozenset(
-    {"content_filter", "safety", "sensitive", "prohibited_content", "recitation", "blocklist", "spii"}
-)
+    {"content_filter", "content_filtered", "safety", "sensitive", "prohibited_content", "recitation",
+     "blocklist", "spii", "guardrail_intervened", "model_armor"}
+)  # fmt: skip
 # vLLM ends running requests with 200 `abort` when it shuts down; DeepSeek and Zhipu name their own failures.
 _FAILED = frozenset(
-    {"error", "abort", "aborted", "cancelled", "canceled", "network_error", "insufficient_system_resource"}
-)
+    {"error", "abort", "aborted", "cancelled", "canceled", "network_error", "insufficient_system_resource",
+     "timeout"}
+)  # fmt: skip
 
 
 def first_choice(reply: Object) -> Object:
@@ -33,7 +36,8 @@ def read_choice(reply: Object, choice: Object, provider: Provider) -> Reply | Fa
     finish = as_text(choice.get("finish_reason")) or None
     text = text_of(message.get("content"))
     refusal = as_text(message.get("refusal")) or _chunks_of(message.get("content"), "refusal")
-    reason = (finish or "").lower()
+    # Google's address for OpenAI's format adds its own word after a colon.
+    reason = (finish or "").lower().partition(":")[0]
     if reason in _FAILED:
         said = f"the server gave up in mid-answer: finish reason {finish!r}"
         return Fault(Outcome.UNAVAILABLE, said, code=finish, maybe_billed=True)

@@ -1,159 +1,151 @@
 """The ordered table by which error bodies are recognised: the first rule that matches decides.
 
-Sources: the vendors' error-code pages and recorded exchanges; a comment names a vendor where only that
-one words it so. A status of 0 is an error within an answer of status 200 that names no status itself.
+Sources: the vendors' error-code pages, issue threads and recorded exchanges; a comment names a vendor where
+only that one words it so. Words are the provider's own (`harness.providers.error_words`), so a prompt that is
+quoted decides nothing; rules that would let an error serve as an answer (`filtered`) name typed codes and
+whole phrases only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from harness.outcomes import ExchangeOutcome as Outcome
-from harness.providers.bodies import ErrorBody
+from harness.providers.error_rule import ANY, CLIENT, REJECTED, rule
+from harness.providers.request_rules import INPUT_RULES, MODEL_RULES
 
-_CLIENT = frozenset({0, 400, 401, 402, 403, 404, 409, 413, 415, 422, 429, 451})
-_REJECTED = frozenset({0, 400, 403, 404, 413, 415, 422, 451})
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """One kind of error.
-
-    `codes` match whole, `phrases` as parts of what was said; `statuses` must hold too (empty: any).
-    """
-
-    outcome: Outcome
-    statuses: frozenset[int] = frozenset()
-    codes: frozenset[str] = frozenset()
-    phrases: tuple[str, ...] = ()
-
-    def matches(self, error: ErrorBody) -> bool:
-        """Return True if the error has one of the codes or phrases (none given: any) and the status."""
-        if self.statuses and error.status not in self.statuses:
-            return False
-        if not self.codes and not self.phrases:
-            return True
-        return bool(self.codes & error.codes) or any(phrase in error.words for phrase in self.phrases)
-
-
-def _rule(outcome: Outcome, statuses: frozenset[int], codes: str = "", phrases: tuple[str, ...] = ()) -> Rule:
-    return Rule(outcome, statuses, frozenset(codes.split()), phrases)
-
-
-_ANY: frozenset[int] = frozenset()
-
-RULES: Final = (
-    # Anthropic: blocked while it wrote; the limits of spending (400, 429 without a wait, 402), which its page
-    # "Errors" gives codes; a closed account; a long context that the account does not have.
-    _rule(Outcome.FILTERED, _REJECTED | {500}, "", ("blocked by content filtering policy",)),
-    _rule(
-        Outcome.QUOTA_EXHAUSTED, _CLIENT,
-        "enforced_spend_limit_reached contract_spend_limit_reached linked_organization_spend_limit_reached "
-        "linked_organization_billing_unavailable",
-        ("api usage limits", "usage limits. you will regain access"),
+_BLOCKS: Final = (
+    # Whatever their status: Azure, DashScope and OpenAI 400, xAI 403, StepFun 451. `content_filter_error` is
+    # a filter that failed, not one that took offence.
+    rule(
+        Outcome.FILTERED, ANY,
+        "responsibleaipolicyviolation prohibited_content model_armor flagged_input censorship_blocked "
+        # OpenAI's responses. `invalid_prompt` is a block only where the words say so: OpenRouter says it of
+        # any bad request.
+        "bio_policy cyber_policy misalignment_policy_violation",
+        codes_like=r"content[_.-]?filter(?![_.-]?(?:error|timeout|unavail))|content[_.-]?(?:policy|moderation)"
+        r"|content_blocked|moderation[_.-]?(?:block|flag|reject)|safety[_.-]?(?:block|violation)"
+        r"|sensitive[_.-]?content|(?:input|output|prompt)[_.-]?sensitive|data_?inspection_?failed"
+        r"|guardrails?[_.-]?(?:intervened|violat|block)",
     ),
-    _rule(
-        Outcome.AUTH, frozenset({0, 400, 403}), "organization_on_hold", ("organization has been disabled",)
+    rule(
+        Outcome.FILTERED, REJECTED, "",
+        r"content management policy", r"content violates usage guidelines", r"safety_check_type",
+        r"may contain inappropriate content", r"potentially violating our usage policy", r"responsible ai\b",
+        r"requires moderation", r"rejected as a result of our safety system", r"flagged by our moderation",
+        r"considered high risk", r"content exists risk", r"sensitive content (?:was )?detected",
+        r"(?:unsafe or|may contain) sensitive (?:content|information)",
+        r"(?:blocked|rejected|refused|filtered|flagged) by (?:the |our |a )?(?:\w+ ){0,2}(?:guardrail|"
+        r"moderation|content[ -]filter|content (?:policy|moderation|safety)|safety (?:system|filter|polic))",
+        r"(?:prompt|input|request|response|output|content) (?:was |is )?blocked (?:due to|for) safety",
+        r"violat\w+ (?:the |our |\w+'s )?(?:content polic|usage polic|guardrail|safety polic)",
+        r"flagged for possible cybersecurity risk", r"new_sensitive\b",  # OpenAI; MiniMax
+        r"不安全或敏感内容", r"内容(?:安全|审核)\S{0,6}(?:未通过|不通过|拦截)",  # Zhipu and others
     ),
-    _rule(
-        Outcome.UNSUPPORTED_INPUT, frozenset({0, 400, 429}), "",
-        ("required for long context requests", "long context beta is not yet available"),
+    # Anthropic, while it wrote.
+    rule(Outcome.FILTERED, frozenset({500}), "", r"blocked by content filtering policy"),
+)  # fmt: skip
+
+OUT_OF_CREDIT: Final = rule(
+    Outcome.QUOTA_EXHAUSTED, CLIENT, "",
+    r"(?:insufficient|not enough|exhausted|out of|used all|more|no) (?:\w+ ){0,3}(?:credits?|funds|balance)",
+    r"(?:credits?|balance|funds)\b[^.]{0,30}\b(?:exhausted|depleted|expired|used up|too low|insufficient"
+    r"|negative|not enough)", r"insufficient (?:\w+ )?quota", r"quota is not enough",
+    r"spend(?:ing)?[ -]?(?:limit|cap)", r"billing hard limit", r"billing to be enabled",
+    r"(?:billing|account) is not active", r"account is in good standing", r"account\b.{0,80}\bis suspended",
+    r"account\b.{0,40}\boverdue", r"unpaid (?:invoice|bill)", r"(?:monthly|weekly) usage limit",
+    r"(?:limit|quota)\b[^.]{0,30}\bbilling (?:cycle|period)", r"monthly included credits",
+    r"(?:credit|key) limit exceeded", r"purchase (?:more )?credits", r"payment required",
+    r"budget (?:has been |was )?exceeded", r"exceeded\b.{0,40}\bbudget",
+    r"usage limits\. you will regain access", r"api usage limits", r"(?:please|to) (?:recharge|top up)",
+    r"余额不足", r"欠费",
+)  # fmt: skip
+"""Out of credit, in every disguise of words."""
+
+_CREDIT: Final = (
+    rule(
+        Outcome.QUOTA_EXHAUSTED, ANY, "allocationquota.freetieronly",
+        r"free allocated quota", r"free (?:tier|quota)\b[^.]{0,60}\b(?:exhausted|used up|expired)",
     ),
-    _rule(Outcome.CONTEXT_LENGTH, frozenset({0, 400}), "", ("exceed context limit",)),
-    # Blocks, whatever their status: Azure 400, DashScope 400, xAI 403, OpenRouter 403, OpenAI 400.
-    _rule(
-        Outcome.FILTERED, _ANY,
-        "content_filter content_policy_violation responsibleaipolicyviolation data_inspection_failed "
-        "datainspectionfailed moderation_blocked content_blocked prohibited_content model_armor "
-        # OpenAI's responses. `invalid_prompt` is a block only where the words say so: OpenRouter says it
-        # of any bad request.
-        "bio_policy cyber_policy misalignment_policy_violation image_content_policy_violation",
+    # DashScope words its limit of tokens a minute as OpenAI words an empty account; the link tells.
+    rule(
+        Outcome.RATE_LIMITED, frozenset({0, 403, 429}),
+        "throttling throttling.ratequota throttling.burstrate throttling.allocationquota throttling.user "
+        "limit_requests limit_burst_rate",
+        r"error-code\S{0,3}#(?:token|rate|burst)[-_]?(?:limit|rate)",
     ),
-    _rule(
-        Outcome.FILTERED, _REJECTED, "",
-        ("content management policy", "content violates usage guidelines", "safety_check_type",
-         "may contain inappropriate content", "potentially violating our usage policy", "responsible ai",
-         "requires moderation", "rejected as a result of our safety system", "flagged by our moderation",
-         "flagged for possible cybersecurity risk",
-         "considered high risk", "content exists risk", "potentially unsafe or sensitive content"),
+    rule(
+        Outcome.QUOTA_EXHAUSTED, ANY,
+        "billing_not_active billing_hard_limit_reached billing_error exceeded_current_quota_error arrearage "
+        "billing_disabled account_deactivated creditserror credit_limit budget_exceeded payment_required "
+        "accountoverdueerror linked_organization_billing_unavailable",
+        codes_like=r"insufficient_(?:user_)?(?:quota|balance|credit|fund)|spend(?:ing)?[_-]limit"
+        r"|credits?_(?:exhausted|depleted)",
     ),
-    # Out of credit, in every disguise.
-    _rule(
-        Outcome.QUOTA_EXHAUSTED, _ANY,
-        "insufficient_quota insufficient_balance insufficient_credits billing_not_active "
-        "billing_hard_limit_reached billing_error spend_limit spend_limit_reached insufficient_user_quota "
-        "exceeded_current_quota_error arrearage billing_disabled account_deactivated",
-    ),
-    _rule(Outcome.QUOTA_EXHAUSTED, frozenset({402})),
-    _rule(
-        Outcome.QUOTA_EXHAUSTED, _CLIENT, "",
-        ("insufficient balance", "insufficient credit", "insufficient quota", "insufficient funds",
-         "credit balance is too low", "used all available credits", "out of credit", "spending limit",
-         "spend limit", "plan and billing", "billing hard limit", "billing to be enabled",
-         "billing is not active", "account is not active", "account is in good standing",
-         "monthly usage limit", "monthly included credits", "purchase more credits", "payment required"),
+    rule(Outcome.QUOTA_EXHAUSTED, frozenset({402})),
+    OUT_OF_CREDIT,
+    rule(Outcome.QUOTA_EXHAUSTED, CLIENT, "", r"plan and billing"),
+)  # fmt: skip
+
+_ACCESS: Final = (
+    # Where somebody sits, whatever the status: nothing of this pool will be answered.
+    rule(
+        Outcome.AUTH, REJECTED, "unsupported_country_region_territory unsupported_country",
+        r"country, region,? or territory", r"location is not supported", r"unsupported (?:country|region)",
+        r"not (?:available|supported) in (?:your|this) (?:country|region|location|territory)\b(?! of)",
     ),
     # Keys: Google and xAI say 400.
-    _rule(
+    rule(
         Outcome.AUTH, frozenset({0, 400, 401, 403}),
         "invalid_api_key api_key_invalid invalidapikey authentication_error unauthenticated "
-        "api_key_service_blocked",
-        ("api key not valid", "incorrect api key", "invalid api key", "api key expired", "api key not found",
-         "invalid subscription key", "no auth credentials", "missing authentication"),
+        "api_key_service_blocked invalid_authentication_error incorrect_api_key_error",
+        r"api[ _-]key (?:is )?(?:not valid|invalid|expired|not found|missing|disabled)", r"incorrect api key",
+        r"invalid (?:api|subscription|x-api)[ -]key", r"no (?:cookie )?auth credentials",
+        r"missing authentication", r"authentication fails", r"invalid authentication",
     ),
-    _rule(Outcome.AUTH, frozenset({401, 407})),
-    # Beyond what the model or the account takes.
-    _rule(Outcome.UNSUPPORTED_INPUT, frozenset({429}), "", ("request too large", "tokens must be reduced")),
-    _rule(
-        Outcome.CONTEXT_LENGTH, frozenset({0, 400, 413, 422, 500}),
-        "context_length_exceeded exceed_context_size_error context_window_exceeded",
-        ("maximum context length", "context window", "context size", "prompt is too long",
-         "input is too long",
-         "input token count", "maximum number of tokens allowed", "maximum prompt length",
-         "range of input length", "exceeded model token limit", "longer than the maximum model length",
-         "longer than the model's context length"),
+    rule(
+        Outcome.AUTH, frozenset({0, 400, 403}), "organization_on_hold", r"organization has been disabled"
     ),
-    _rule(
-        Outcome.UNSUPPORTED_INPUT, frozenset({0, 400, 404, 415, 422, 500}), "",
-        ("support image input", "support images", "support image content", "support vision",
-         "support video input", "support multimodal",
-         "not a multimodal model", "is not multimodal", "image input is not", "image(s) may be provided",
-         "video(s) may be provided", "too many images", "maximum number of images",
-         "image_url is only supported by", "unknown variant `image_url`", "content must be a string",
-         "content' : value must be a string", "no multimodal", "without vision", "mmproj"),
+    rule(Outcome.AUTH, frozenset({401, 407})),
+)  # fmt: skip
+
+_LOAD: Final = (
+    rule(
+        Outcome.UNAVAILABLE, ANY,
+        "overloaded_error modelloading model_loading",
+        codes_like=r"(?:engine|server)(?:_is)?_?overloaded|capacity_ex(?:ceeded|hausted)",
     ),
-    _rule(Outcome.UNSUPPORTED_INPUT, frozenset({413, 415})),
-    # The name of the model, or the address.
-    _rule(
-        Outcome.MODEL_NOT_FOUND, frozenset({0, 400, 403, 404, 410, 422}),
-        "model_not_found model_not_exist modelnotfound model_not_available deploymentnotfound invalid_model "
-        "unknown_model model_decommissioned model_not_supported",
-        ("does not exist or you do not have access", "model not exist", "model does not exist",
-         "is not a valid model", "has been decommissioned", "model has been deprecated",
-         "must be verified to use the model", "only supported in v1/responses", "with the responses api",
-         "not supported for generatecontent", "no longer available to new users"),
+    rule(
+        Outcome.UNAVAILABLE, frozenset({0, 400, 403, 409, 424, 425, 429}), "",
+        r"overloaded", r"system capacity", r"no capacity available", r"capacity exceeded", r"at capacity",
+        r"(?:model|server|service|engine) is (?:too )?busy", r"is (?:currently|still) loading",
+        r"high demand",
     ),
-    _rule(Outcome.MODEL_NOT_FOUND, frozenset({404, 405, 410})),
-    # Too much at once, by whose fault.
-    _rule(
-        Outcome.UNAVAILABLE, frozenset({0, 429}),
-        "engine_overloaded_error overloaded_error server_is_overloaded server_overloaded engine_overloaded "
-        "service_tier_capacity_exceeded",
-        ("overloaded", "system capacity", "no capacity available", "model is busy", "server is busy"),
-    ),
-    _rule(Outcome.RATE_LIMITED, frozenset({429})),
-    _rule(
+    rule(Outcome.RATE_LIMITED, frozenset({429})),
+    rule(
         Outcome.RATE_LIMITED, frozenset({0, 403}),
         "rate_limit_exceeded rate_limit_error rate_limited ratelimitreached ratelimitexceeded "
-        "userratelimitexceeded too_many_requests resource_exhausted",
-        ("rate limit exceeded", "too many requests", "rate limit reached"),
+        "userratelimitexceeded too_many_requests resource_exhausted rate_limit_reached_error",
+        r"rate[ -]limit(?: was| has been| is)? (?:exceeded|reached)", r"too many requests", r"^rate limit\b",
     ),
-    _rule(Outcome.AUTH, frozenset({403})),
-    _rule(Outcome.BAD_REQUEST, frozenset({400, 422})),
-    _rule(Outcome.TIMEOUT, frozenset({408})),
-)
+    # Cloudflare's wall in plain text, before the provider: it knows nothing of keys.
+    rule(Outcome.UNAVAILABLE, frozenset({403}), "", r"^error code: 1\d{3}\s*$"),
+    rule(Outcome.AUTH, frozenset({403})),
+    rule(Outcome.BAD_REQUEST, frozenset({400, 422})),
+    rule(Outcome.TIMEOUT, frozenset({408})),
+    rule(Outcome.TIMEOUT, frozenset({0}), "timeout timeout_error request_timeout", r"\btimed[ -]out\b"),
+    rule(Outcome.UNAVAILABLE, frozenset({425})),
+    rule(Outcome.UNAVAILABLE, frozenset({499}), "", r"cancell?ed", r"client closed"),
+    rule(
+        Outcome.UNAVAILABLE, frozenset({0}), "",
+        r"internal (?:server )?error", r"provider returned error", r"try again", r"service unavailable",
+        r"temporarily", r"bad gateway", r"upstream", r"server error", r"connection (?:reset|error|refused)",
+        r"server had an error", r"something went wrong", r"unexpected error", r"processing your request",
+    ),
+)  # fmt: skip
+
+RULES: Final = (*_BLOCKS, *_CREDIT, *_ACCESS, *INPUT_RULES, *MODEL_RULES, *_LOAD)
 
 STATUS_OF_CODE: Final[Mapping[str, int]] = {
     # What OpenAI's responses say of a prompt or an image.
@@ -166,6 +158,6 @@ STATUS_OF_CODE: Final[Mapping[str, int]] = {
     "not_found_error": 404, "notfounderror": 404, "request_too_large": 413, "server_error": 500,
     "internal_error": 500, "internal": 500, "internalservererror": 500, "api_error": 500,
     "service_unavailable_error": 503, "unavailable": 503, "deadline_exceeded": 504, "gateway_timeout": 504,
-    "timeout_error": 504,
+    "timeout_error": 504, "overloaded_error": 529,
 }  # fmt: skip
 """What a body names instead of a status, where an answer with status 200 holds an error."""

@@ -4,25 +4,37 @@ Decisions worth knowing:
 
 - A request too large for HTTP (413), for the account's tokens per minute, or with more images than the
   server takes is `unsupported_input`: no wait ever lets it through.
-- A limit per day that names no wait is `quota_exhausted`; one that names a wait is `rate_limited`, and the
-  pool's longest wait decides. Google's limits per day are `quota_exhausted` whatever wait they name.
+- A limit per day, week or month is `quota_exhausted` whatever wait it names: where requests come back one by
+  one, the wait is true for one request and for no sweep. A wait beyond a minute is kept, to say until when.
 - A `max_tokens` above the model's own limit is `bad_request`: the setting is wrong, not the case.
-- 504 and 524 are `unavailable` that may have been billed: the work went on behind the gateway.
+- 499, 504 and 524 are `unavailable` that may have been billed: the work went on behind the gateway.
+- A web page is known by its status alone: what it says is the gateway's, not the provider's.
+- One image that is too large, or cannot be read, is `bad_request`: the user can have it sent otherwise.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from harness.messages import Fault, RawReply, Reply, Usage
 from harness.outcomes import ExchangeOutcome as Outcome
-from harness.providers.bodies import ErrorBody, as_object, as_text, details
-from harness.providers.error_rules import RULES, STATUS_OF_CODE
+from harness.providers.bodies import ErrorBody, Object, as_object, as_text, details
+from harness.providers.error_rules import OUT_OF_CREDIT, RULES, STATUS_OF_CODE
 from harness.providers.waits import wait_in_details, wait_in_headers, wait_in_message, wait_until_reset
 from harness.settings import ErrorRule, Provider
 
 _MESSAGE_SHOWN = 500
+_WORKED_ON = frozenset({499, 504, 524})
+_BELIEVED_S = 60.0
+_WINDOW = re.compile(
+    r"(?P<days>per[ -](?:day|week|month)\b"
+    r"|\b(?:daily|weekly|monthly)\b[^.]{0,30}\b(?:limit|quota|cap|allowance)"
+    r"|\b(?:rpd|tpd)\b|_rpd\b|\bper (?:86400\s?s|24 hours)|bymodelbyday|/ ?day\b|\btoday\b)"
+    r"|per[ -](?:minute|min|second|sec|hour)\b|\b(?:rpm|tpm|rps|tps)\b|_rpm\b|/ ?(?:min|minute|sec|second)\b"
+)
+_LONG_QUOTA_LEFT = re.compile(r"x-ratelimit(?:bysize)?-remaining\S{0,20}-(?:day|week|month)")
 LONGEST_WAIT_S = 315_576_000.0
 """Ten years: what a server may say beyond that is taken for this, and is no date any more."""
 
@@ -42,13 +54,16 @@ def read_fault(raw: RawReply, error: ErrorBody, provider: Provider, now_s: float
         return Fault(Outcome.UNKNOWN, _redirected(raw), code=error.code)
     if outcome.serves:
         return Reply(outcome, finish_reason=error.code, detail=_shown(error))
-    wait_s = _wait(outcome, raw, error, now_s)
-    if outcome is Outcome.RATE_LIMITED and not vendor and wait_s is None and _is_per_day(error):
+    headers = {**headers_within(error.content), **raw.headers}
+    wait_s = _wait(outcome, headers, error, now_s)
+    if outcome is Outcome.RATE_LIMITED and not vendor and _is_of_days(error, headers, wait_s):
         outcome = Outcome.QUOTA_EXHAUSTED
-    maybe_billed = outcome is Outcome.TIMEOUT or error.status in (504, 524)
+        wait_s = wait_s if wait_s is not None and wait_s > _BELIEVED_S else None
+    maybe_billed = outcome is Outcome.TIMEOUT or error.status in _WORKED_ON
     if wait_s is not None:
         wait_s = min(wait_s, LONGEST_WAIT_S)
-    return Fault(outcome, _shown(error), code=error.code, wait_s=wait_s, maybe_billed=maybe_billed)
+    said = _as_it_came(raw, error) if outcome is Outcome.UNKNOWN else _shown(error)
+    return Fault(outcome, said, code=error.code, wait_s=wait_s, maybe_billed=maybe_billed)
 
 
 def read_fault_in_reply(
@@ -62,15 +77,13 @@ def read_fault_in_reply(
 ) -> Fault | Reply:
     """Return what an error object in an answer with a good status means, by the error it names.
 
-    One that nobody has seen before is `unavailable`: the transport is sound, so a further send may help.
     `began`: the answer was being given when the error ended it, so that it may be billed.
     """
     fault = read_fault(raw, replace(error, status=inner_status(error)), provider, now_s)
     if isinstance(fault, Reply):
         return replace(fault, usage=usage or fault.usage)
-    outcome = Outcome.UNAVAILABLE if fault.outcome is Outcome.UNKNOWN else fault.outcome
     billed = fault.maybe_billed or began or bool(usage and usage.output_tokens)
-    return replace(fault, outcome=outcome, usage=usage or Usage(), maybe_billed=billed)
+    return replace(fault, usage=usage or Usage(), maybe_billed=billed)
 
 
 def inner_status(error: ErrorBody) -> int:
@@ -95,8 +108,18 @@ def _known_outcome(error: ErrorBody) -> Outcome:
         return google
     if error.html and error.status == 403:
         return Outcome.UNAVAILABLE  # a firewall before the provider, which knows nothing of keys
-    found = next((rule.outcome for rule in RULES if rule.matches(error)), None)
+    said = error.words
+    found = next((rule.outcome for rule in RULES if rule.matches(error, said)), None)
+    if found is Outcome.CONTEXT_LENGTH and _setting_alone_is_too_long(said):
+        return Outcome.BAD_REQUEST
     return found or (Outcome.UNAVAILABLE if 500 <= error.status < 600 else Outcome.UNKNOWN)
+
+
+def _setting_alone_is_too_long(said: str) -> bool:
+    """Tell whether `max_tokens` alone is beyond the context: then no case fits, however short (vLLM)."""
+    limit = re.search(r"maximum context length is (\d{1,12})", said)
+    asked = re.search(r"is too large: (\d{1,12})\b|\b(\d{1,12}) in the completion", said)
+    return limit is not None and asked is not None and int(asked[1] or asked[2]) >= int(limit[1])
 
 
 def _vendor_rule_matches(rule: ErrorRule, error: ErrorBody, http_status: int) -> bool:
@@ -126,15 +149,20 @@ def _google_quota(error: ErrorBody) -> Outcome | None:
     if error.status not in (0, 429) or "resource_exhausted" not in error.codes:
         return None
     quotas = [
-        as_text(as_object(violation).get("quotaId"))
+        as_text(as_object(violation).get("quotaId")).lower()
         for detail in details(error.content)
         for violation in _violations(detail.get("violations"))
     ]
-    if any("PerDay" in quota for quota in quotas):
+    if any("perday" in quota for quota in quotas):
+        return Outcome.QUOTA_EXHAUSTED
+    said = error.words
+    if "no capacity available" in said or "model_capacity_exhausted" in error.codes:
+        return Outcome.UNAVAILABLE
+    if OUT_OF_CREDIT.matches(error, said):
         return Outcome.QUOTA_EXHAUSTED
     waits = wait_in_details(error.content) is not None or wait_in_message(error.message) is not None
-    per_minute = any("PerMinute" in quota for quota in quotas)
-    if "plan and billing" in error.words and not (waits or per_minute):
+    per_minute = any("perminute" in quota for quota in quotas)
+    if "plan and billing" in said and not (waits or per_minute):
         return Outcome.QUOTA_EXHAUSTED
     return Outcome.RATE_LIMITED
 
@@ -143,18 +171,38 @@ def _violations(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _wait(outcome: Outcome, raw: RawReply, error: ErrorBody, now_s: float) -> float | None:
+def headers_within(content: Object) -> dict[str, str]:
+    """Return the headers that an error body repeats (OpenRouter's `metadata.headers`), names lower case."""
+    within = as_object(as_object(content.get("metadata")).get("headers")).items()
+    return {name.lower(): str(value) for name, value in within if isinstance(value, str | int | float)}
+
+
+def _wait(outcome: Outcome, headers: Mapping[str, str], error: ErrorBody, now_s: float) -> float | None:
     if outcome not in (Outcome.RATE_LIMITED, Outcome.UNAVAILABLE):
         return None
     told = (
-        wait_in_headers(raw.headers, now_s),
+        wait_in_headers(headers, now_s),
         wait_in_details(error.content),
         wait_in_message(f"{error.message}\n{error.hint}"),
     )
     wait_s = max((wait for wait in told if wait is not None), default=None)
     if wait_s is None and outcome is Outcome.RATE_LIMITED:
-        return wait_until_reset(raw.headers, now_s)
+        return wait_until_reset(headers, now_s)
     return wait_s
+
+
+def _is_of_days(error: ErrorBody, headers: Mapping[str, str], wait_s: float | None) -> bool:
+    """Tell a quota of a day or longer from a limit of a minute, by which of the two is named first.
+
+    Limits are named in quotes too (Google), and no prompt is quoted in a rejection as too many. Where neither
+    is named and no wait, by headers that say that a longer quota has nothing left (Mistral).
+    """
+    named = _WINDOW.search(f"{error.message}\n{error.hint}".lower())
+    if named is not None:
+        return named["days"] is not None
+    return wait_s is None and any(
+        _LONG_QUOTA_LEFT.fullmatch(name) and value.strip() == "0" for name, value in headers.items()
+    )
 
 
 def _redirected(raw: RawReply) -> str:
@@ -167,9 +215,12 @@ def _redirected(raw: RawReply) -> str:
     )
 
 
-def _is_per_day(error: ErrorBody) -> bool:
-    phrases = ("per day", "per-day", "daily limit", "daily quota", "(rpd)", "(tpd)")
-    return any(phrase in error.words for phrase in phrases)
+def _as_it_came(raw: RawReply, error: ErrorBody) -> str:
+    """Return the beginning of a body that nobody has seen before, so that a person can tell what it is."""
+    body = " ".join(raw.body.decode("utf-8", "replace").split())
+    if error.html or not body or (error.message and raw.status < 300):
+        return _shown(error)
+    return f"status {raw.status}, never seen before: {body}"[:_MESSAGE_SHOWN]
 
 
 def _shown(error: ErrorBody) -> str:

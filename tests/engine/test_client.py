@@ -20,7 +20,7 @@ from harness.messages import Fault, Message, RawReply, Reply, Request, TextPart
 from harness.outcomes import ExchangeOutcome
 from harness.pools.limits import PoolLimits
 from harness.pools.pool import Pool
-from harness.providers.waits import LearnedLimits
+from harness.providers.limit_headers import LearnedLimits
 from harness.settings import Model, Provider
 
 MODEL = Model(
@@ -40,6 +40,7 @@ class FakeSender:
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     sent: asyncio.Event = field(default_factory=asyncio.Event)
     sends: int = 0
+    learned: LearnedLimits = field(default_factory=LearnedLimits)
 
     async def send(
         self, model: Model, request: Request, built: Built, *, pool: str
@@ -71,7 +72,7 @@ class FakeSender:
         return exchange, meaning
 
     def limits(self, exchange: NewExchange, model: Model) -> LearnedLimits:
-        return LearnedLimits()
+        return self.learned
 
 
 @pytest.fixture
@@ -133,6 +134,16 @@ async def test_when_the_first_asker_is_cancelled_another_takes_over(store: Store
 async def keys_of(store: Store) -> list[str]:
     found = await store.exchange(1)
     return [] if found is None else [found.data.key]
+
+
+async def test_an_answer_that_says_that_nothing_is_left_holds_its_pool(store: Store) -> None:  # F31
+    sender = FakeSender(good, learned=LearnedLimits(requests_per_minute=60, hold_s=30.0))
+    sender.gate.set()
+    client, run_id = await client_of(store, sender)
+    pool = client._pools["m"]
+    await client.ask(an_ask(run_id, "c0"))
+    assert 29 < pool.held_for_s() <= 30
+    assert pool.status().held_why == "limit used up"
 
 
 async def test_every_failed_send_is_kept_and_none_serves(store: Store) -> None:  # F7 F20

@@ -64,6 +64,31 @@ async def ask_many(server: Server, count: int) -> list[Reply | Stop | BaseExcept
     return await asyncio.gather(*(server.ask() for _ in range(count)), return_exceptions=True)
 
 
+async def test_a_pool_with_nothing_left_is_held_until_there_is_more() -> None:  # F31
+    clock = FakeClock()
+    pool, other = a_pool(clock), a_pool(clock)
+    server, free = Server(clock, pool), Server(clock, other)
+    begin = clock.time()
+    pool.nothing_left(42.0)
+    pool.nothing_left(7.0)  # a shorter one does not shorten it
+    await asyncio.gather(ask_many(server, 3), ask_many(free, 3))
+    assert [round(at - begin) for at in (*server.arrivals, *free.arrivals)] == [42, 42, 42, 0, 0, 0]
+    assert not pool.closed
+
+
+async def test_an_announced_hold_is_no_trouble_and_no_longer_than_a_wait_may_be() -> None:  # F51
+    clock = FakeClock()
+    pool = a_pool(clock, PoolLimits(max_in_flight=8, max_wait_s=600.0))
+    server = Server(clock, pool)
+    begin = clock.time()
+    pool.nothing_left(601.0)
+    assert pool.held_for_s() == 0.0 and not pool.closed
+    pool.nothing_left(500.0)
+    server.answer = lambda: rate_limited(400.0) if len(server.arrivals) == 1 else ANSWERED  # type: ignore[method-assign]
+    assert isinstance(await server.ask(), Reply)
+    assert [round(at - begin) for at in server.arrivals] == [500, 900]
+
+
 @pytest.mark.parametrize("wait_s", [0.174, 7.0, 300.0])
 async def test_a_told_wait_holds_the_whole_pool_in_full_and_no_other(wait_s: float) -> None:  # F31
     clock = FakeClock()

@@ -11,7 +11,7 @@ from fake_clock import FakeClock
 
 from harness.pools.limits import PoolLimits
 from harness.pools.pool import Pool
-from harness.providers.waits import LearnedLimits
+from harness.providers.limit_headers import LearnedLimits
 
 
 def a_pool(clock: FakeClock, limits: PoolLimits, name: str = "p") -> Pool:

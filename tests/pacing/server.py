@@ -18,7 +18,7 @@ from typing import Protocol, TypeAlias
 from harness.messages import Fault, RawReply, Reply, Usage
 from harness.outcomes import ExchangeOutcome as Outcome
 from harness.providers.base import read
-from harness.providers.waits import LearnedLimits, limits_from_headers
+from harness.providers.limit_headers import LearnedLimits, limits_from_headers
 from harness.settings import Provider
 
 MIDNIGHT = 1_767_571_200.0

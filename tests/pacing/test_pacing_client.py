@@ -20,7 +20,7 @@ from harness.identity import Built
 from harness.messages import Fault, Message, RawReply, Reply, Request, TextPart
 from harness.pools.limits import PoolLimits
 from harness.pools.pool import Pool
-from harness.providers.waits import LearnedLimits
+from harness.providers.limit_headers import LearnedLimits
 from harness.settings import Model
 from harness.window import Window
 

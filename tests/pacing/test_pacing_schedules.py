@@ -18,7 +18,7 @@ from harness.outcomes import ExchangeOutcome as Outcome
 from harness.pools.gate import Slot
 from harness.pools.limits import PoolLimits
 from harness.pools.pool import Pool
-from harness.providers.waits import LearnedLimits
+from harness.providers.limit_headers import LearnedLimits
 from harness.retry import AskBudget, Stop
 
 GRACE_S = 0.005

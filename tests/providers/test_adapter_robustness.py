@@ -14,9 +14,9 @@ from harness.messages import Fault, RawReply, Reply
 from harness.providers.anthropic import AnthropicAdapter
 from harness.providers.base import Adapter
 from harness.providers.gemini import GeminiAdapter
+from harness.providers.limit_headers import limits_from_headers
 from harness.providers.openai import OpenAIAdapter
 from harness.providers.openai_responses import ResponsesAdapter
-from harness.providers.waits import limits_from_headers
 
 ADAPTERS: list[Adapter] = [
     OpenAIAdapter(now_s=lambda: 1.8e9),

@@ -14,7 +14,7 @@ from harness.outcomes import ExchangeOutcome as Outcome
 from harness.pools.limits import PoolLimits
 from harness.pools.pacing import Pacer
 from harness.providers.base import get_adapter, read
-from harness.providers.waits import LearnedLimits, limits_from_headers
+from harness.providers.limit_headers import LearnedLimits, limits_from_headers
 
 ANTHROPIC = get_adapter("anthropic")
 SHARED = Path(__file__).parents[3] / "shared" / "traffic"

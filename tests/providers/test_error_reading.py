@@ -148,7 +148,6 @@ def test_google_quotas_of_a_day_close_the_pool_and_those_of_a_minute_wait(
             0.174,
         ),
         (error("x"), {"retry_after": "21600"}, 21600.0),
-        (error("tokens per day (TPD): Limit 1. Please try again in 7m54.5s"), {}, 474.5),
         (error("x"), {}, None),
     ],
 )
@@ -216,7 +215,7 @@ def test_an_openrouter_wait_until_a_moment_in_milliseconds_is_read() -> None:
     raw = answer(error("Rate limit exceeded: free-models-per-day"), 429, x_ratelimit_reset="1790003600000")
     fault = adapter.read_error(raw, provider("openai"))
     assert isinstance(fault, Fault)
-    assert (fault.outcome, fault.wait_s) == (ExchangeOutcome.RATE_LIMITED, 3600.0)
+    assert (fault.outcome, fault.wait_s) == (ExchangeOutcome.QUOTA_EXHAUSTED, 3600.0)
 
 
 def test_a_redirect_says_where_to_and_what_to_do_without_what_may_be_secret() -> None:

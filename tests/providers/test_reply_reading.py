@@ -118,8 +118,11 @@ def test_a_200_that_is_no_answer_is_malformed_and_may_have_been_paid(body: bytes
         ({"code": "insufficient_quota", "message": ""}, "quota_exhausted"),
         ({"type": "invalid_request_error", "message": "bad value"}, "bad_request"),
         ({"message": "Rate limit reached, try again in 3s"}, "rate_limited"),
-        ({"message": "something new"}, "unavailable"),
-        ("something new", "unavailable"),
+        ({"message": "something new"}, "unknown"),
+        ("something new", "unknown"),
+        ({"message": "Provider returned error"}, "unavailable"),
+        ({"message": "Internal Server Error"}, "unavailable"),
+        ({"message": "the request timed out"}, "timeout"),
         ({"code": 404, "message": "The model `x` does not exist"}, "model_not_found"),
         (
             {"code": 403, "message": "flagged", "metadata": {"reasons": ["x"], "raw": "requires moderation"}},

@@ -250,7 +250,7 @@ def test_answers_are_told_apart(body: Any, outcome: str) -> None:  # F6 F7
         ("image_parse_error", "x", "bad_request"),
         ("empty_image_file", "x", "bad_request"),
         ("unsupported_image_media_type", "x", "bad_request"),
-        ("never_seen", "x", "unavailable"),
+        ("never_seen", "x", "unknown"),
     ],
 )
 def test_a_failed_response_counts_by_its_error_and_its_text_never(

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.providers.waits import (
-    Dialect,
-    LearnedLimits,
-    duration_s,
-    limits_from_headers,
-    wait_in_headers,
-    wait_in_message,
-    wait_until_reset,
-)
+from harness.providers.limit_headers import Dialect, LearnedLimits, limits_from_headers
+from harness.providers.waits import duration_s, wait_in_headers, wait_in_message, wait_until_reset
 
 
 @pytest.mark.parametrize(
