@@ -20,7 +20,7 @@ import certifi
 from harness.errors import ConfigError
 from harness.messages import Fault, RawReply, WireRequest
 from harness.providers.addresses import environment_proxy, request_url, split_credentials
-from harness.providers.transport_faults import broken, exhausted, late
+from harness.providers.transport_faults import broken, exhausted, late, let_go
 from harness.providers.transport_flight import Clock, Flight, Upload
 from harness.settings import Model
 
@@ -178,6 +178,7 @@ async def _fly(
             f"{str(error.url)!r} is no address; mend base_url, or the proxy that the environment names"
         ) from error
     except (aiohttp.ClientError, OSError, zlib.error) as error:
+        let_go(error)
         progress = flight.progress()
         if deadline.expired() or isinstance(error, aiohttp.SocketTimeoutError):
             return late(progress, flight.limit())

@@ -70,6 +70,15 @@ def malformed(message: str) -> Fault:
     return Fault(ExchangeOutcome.MALFORMED_REPLY, message, maybe_billed=True)
 
 
+def let_go(error: BaseException) -> None:
+    """Drop the frames of an error and of its causes.
+
+    They make circles that hold the request, images and all, until the garbage collector comes by.
+    """
+    for cause in _causes(error):
+        cause.__traceback__ = None
+
+
 def _reason(error: BaseException) -> str:
     causes = list(_causes(error))
     for cause in reversed(causes):
