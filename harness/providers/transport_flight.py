@@ -34,7 +34,7 @@ Clock: TypeAlias = Callable[[], float]
 class Flight:
     """One send as it proceeds. `place` is host and port, for messages.
 
-    `pause_s` is the longest silence between two chunks of the answer, in seconds; None: as long as the model's
+    `pause_s` is the longest silence between two chunks of the answer, in seconds; None: the model's
     `idle_timeout_s`.
     """
 
