@@ -50,6 +50,7 @@ class Budget:
         self._spent: dict[str, float] = {}
         self._reserved: dict[str, float] = {}
         self._freed = asyncio.Event()
+        self._waiting = 0
         self.unpriced: set[str] = set()
         """Models that were asked without a known price."""
         self.reached = False
@@ -90,8 +91,9 @@ class Budget:
         finally:
             self._reserved[model.name] -= held
             self._spent[model.name] = self._spent.get(model.name, 0.0) + (reservation.spent or 0.0)
-            self._freed.set()
-            self._freed = asyncio.Event()
+            if self._waiting:
+                self._freed.set()
+                self._freed = asyncio.Event()
 
     async def _wait_for_room(self, name: str, amount: float) -> None:
         while True:
@@ -106,7 +108,11 @@ class Budget:
                     f"--max-cost {limit:g} USD{'' if scope is None else f' for {scope!r}'} is reached: "
                     f"{self._used(scope):.4f} spent, the next request may cost {amount:.4f}"
                 )
-            await self._freed.wait()
+            self._waiting += 1
+            try:
+                await self._freed.wait()
+            finally:
+                self._waiting -= 1
 
     def _limits(self, name: str) -> list[tuple[str | None, float]]:
         limits: list[tuple[str | None, float]] = []

@@ -9,7 +9,6 @@ import hashlib
 import json
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias, overload
 
@@ -118,15 +117,11 @@ def _facts(case: Case, notes: Sequence[Note]) -> _Facts:
 
 
 def _decoded(line: bytes, facts: _Facts) -> Case:
-    case = decode_case(line)
-    media = {
-        role: tuple(
-            replace(one, path=None if path is None else Path(path), plain=plain)
-            for one, (path, plain, _) in zip(many, facts[role], strict=True)
-        )
-        for role, many in case.media.items()
+    places = {
+        role: [(None if path is None else Path(path), plain) for path, plain, _ in of_role]
+        for role, of_role in facts.items()
     }
-    return replace(case, media=media)
+    return decode_case(line, places)
 
 
 def _notes(case: Case, facts: _Facts) -> Iterator[Note]:

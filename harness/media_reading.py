@@ -22,6 +22,9 @@ from harness.media import Media, probe
 from harness.moments import now_us
 
 THREADS: Final = 4
+TOGETHER: Final = 16
+TOGETHER_BYTES: Final = 1_000_000
+"""Files, and bytes of them, that one thread reads before it hands over what they are."""
 RACY_NS: Final = 2_000_000_000
 """A file changed this short before it was read may change again within its file system's clock tick
 (FAT's is 2 s, the coarsest in use)."""
@@ -50,6 +53,8 @@ class Note:
     stamp: Stamp
     read_at_us: int
 
+
+_Found: TypeAlias = "Media | Note | MediaError"
 
 Recall: TypeAlias = Callable[[Mapping[Path, Stamp]], Mapping[Path, Media]]
 """Returns what files are that have not changed since they were noted; others are left out."""
@@ -105,23 +110,27 @@ class MediaReader:
         stamps = {path: stamp for path, _ in files if (stamp := stamp_of(path)) is not None}
         self._check_stop()
         known = self._recall(stamps) if self._recall is not None and stamps else {}
-        waiting: dict[Path, Future[Media | Note | MediaError]] = {}
-        for path, name in files:
-            if path not in known and path not in waiting:
-                waiting[path] = self._threads().submit(self._look, path, name, stamps.get(path))
+        unknown = {path: name for path, name in reversed(files) if path not in known}
+        waiting: dict[Path, Future[Mapping[Path, _Found]]] = {}
+        for group in _groups([path for path, _ in files if path in unknown], stamps):
+            looking = [(path, unknown[path], stamps.get(path)) for path in group]
+            waiting |= dict.fromkeys(group, self._threads().submit(self._look_at_all, looking))
         for path, _ in files:
             if path in known:
                 self.counts.known += 1
                 yield known[path]
             else:
-                yield waiting[path].result()
+                yield waiting[path].result()[path]
 
     def _threads(self) -> ThreadPoolExecutor:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(THREADS, "media")
         return self._pool
 
-    def _look(self, path: Path, name: str, stamp: Stamp | None) -> Media | Note | MediaError:
+    def _look_at_all(self, files: Sequence[tuple[Path, str, Stamp | None]]) -> Mapping[Path, _Found]:
+        return {path: self._look(path, name, stamp) for path, name, stamp in files}
+
+    def _look(self, path: Path, name: str, stamp: Stamp | None) -> _Found:
         self._check_stop()
         read_at_us = self._clock()
         try:
@@ -136,6 +145,20 @@ class MediaReader:
     def _check_stop(self) -> None:
         if self._stop.is_set():
             raise ReadingStoppedError("reading the media was stopped; run again to go on")
+
+
+def _groups(paths: Sequence[Path], stamps: Mapping[Path, Stamp]) -> Iterator[list[Path]]:
+    """Give the paths, each once, in groups for one hop to a thread: a hop costs more than a small file."""
+    group: list[Path] = []
+    size = 0
+    for path in dict.fromkeys(paths):
+        group.append(path)
+        size += stamps[path].size if path in stamps else 0
+        if len(group) >= TOGETHER or size >= TOGETHER_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
 
 
 def stamp_of(path: Path) -> Stamp | None:

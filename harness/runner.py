@@ -112,7 +112,7 @@ class Runner:
 
     async def _run_model(self, work: Work, model: str) -> None:
         pool = self._pools[model]
-        async with Window(pool.status, lambda: self._units.waiting_elsewhere(model)) as window:
+        async with Window(lambda: pool, lambda: self._units.waiting_elsewhere(model)) as window:
             for unit in work.open_units(model):
                 if self._stopping is not None:
                     return

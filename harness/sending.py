@@ -19,7 +19,8 @@ from harness.outcomes import ExchangeOutcome
 from harness.providers.base import get_adapter, read
 from harness.providers.encoding import encode_body, mask_headers, mask_secrets
 from harness.providers.limit_headers import LearnedLimits, limits_from_headers
-from harness.providers.transport import KEPT_OF_TOO_LONG, Sent, Transport
+from harness.providers.transport import Sent, Transport
+from harness.providers.transport_flight import KEPT_OF_TOO_LONG
 from harness.settings import Model
 
 Now: TypeAlias = Callable[[], float]

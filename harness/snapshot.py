@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias, cast
 
 from harness.benchmarks.base import Case, CaseSet
 from harness.canonical import JSON, canonical_json
 from harness.media import Media
+
+Place: TypeAlias = tuple[Path | None, bool | None]
+"""Where a medium lies, and whether its samples are plain (see `Media`)."""
 
 
 def encode_cases(cases: CaseSet) -> bytes:
@@ -50,14 +54,22 @@ def encode_case(case: Case) -> bytes:
     )
 
 
-def decode_case(line: bytes) -> Case:
-    """Undo `encode_case`."""
+def decode_case(line: bytes, places: Mapping[str, Sequence[Place]] | None = None) -> Case:
+    """Undo `encode_case`; `places` gives, by role, what the line leaves out of each medium."""
     data: Mapping[str, JSON] = json.loads(line)
     media = cast("Mapping[str, list[dict[str, Any]]]", data["media"])
     return Case(
         id=cast(str, data["id"]),
         fields=cast("Mapping[str, str]", data["fields"]),
-        media={role: tuple(Media(**one) for one in many) for role, many in media.items()},
+        media={
+            role: tuple(Media(**one) for one in many)
+            if places is None
+            else tuple(
+                Media(**one, path=path, plain=plain)
+                for one, (path, plain) in zip(many, places[role], strict=True)
+            )
+            for role, many in media.items()
+        },
         reference=cast("Mapping[str, JSON]", data["reference"]),
         group=cast("str | None", data["group"]),
         tags=tuple(cast("list[str]", data["tags"])),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from harness.attempts import Asked, Feedback, UnitError, UnitResult, run_attempts
+from harness.attempts import Asked, AttemptPolicy, Feedback, UnitError, UnitResult, run_attempts
 from harness.benchmarks.base import Benchmark
 from harness.client import Ask, Client
 from harness.errors import (
@@ -23,7 +23,7 @@ from harness.errors import (
 from harness.media_threads import in_media_thread
 from harness.messages import ImagePart, Message, Request, Structured
 from harness.outcomes import UnitOutcome
-from harness.plans import Unit, unit_request, with_recipes
+from harness.plans import ConditionPlan, Unit, unit_request, with_recipes
 from harness.reformatter import feedback_messages, reformat_request
 from harness.settings import Model
 
@@ -43,6 +43,7 @@ class UnitRunner:
         self._structured = structured
         self._forget = forget
         self._elsewhere: Counter[str] = Counter()
+        self._unreformatted: dict[str, AttemptPolicy] = {}
 
     def waiting_elsewhere(self, model: str) -> int:
         """Return how many units of a model wait for its reformatter or for another process."""
@@ -56,8 +57,8 @@ class UnitRunner:
             messages = await self._messages(unit)
             asker = _LiveAsker(self._client, unit, messages, self._structured, self._elsewhere)
             policy = unit.condition.policy
-            if unit.model.reformatter is None:
-                policy = replace(policy, reformat=False)
+            if policy.reformat and unit.model.reformatter is None:
+                policy = self._without_reformatter(unit.condition)
             return await run_attempts(asker, policy)
         except MediaLimitError as error:
             return _failed(UnitOutcome.NOT_APPLICABLE, "media_limit", str(error))
@@ -82,6 +83,11 @@ class UnitRunner:
                 "internal",
                 f"internal error {type(error).__name__}; please report it",
             )
+
+    def _without_reformatter(self, condition: ConditionPlan) -> AttemptPolicy:
+        if condition.name not in self._unreformatted:
+            self._unreformatted[condition.name] = replace(condition.policy, reformat=False)
+        return self._unreformatted[condition.name]
 
     async def _messages(self, unit: Unit) -> tuple[Message, ...]:
         """Return the messages; recipes are chosen off the event loop, since that may read the images."""

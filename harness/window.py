@@ -6,9 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Self
-
-from harness.pools.limits import PoolStatus
+from typing import Any, Protocol, Self
 
 LOOK_AHEAD = 2
 """Units at work for each slot: while some are read and stored, others are ready to be sent."""
@@ -19,6 +17,15 @@ ASLEEP = 4
 """How many times its size a window grows while units sleep before a retry."""
 
 
+class Load(Protocol):
+    """What a window has to know of a pool: how many may be in flight, and how many sleep before a retry."""
+
+    @property
+    def limit(self) -> int: ...
+    @property
+    def backing_off(self) -> int: ...
+
+
 class Window:
     """Starts units as tasks of one group, and waits when enough are at work.
 
@@ -27,7 +34,7 @@ class Window:
     `asyncio.TaskGroup`.
     """
 
-    def __init__(self, status: Callable[[], PoolStatus], elsewhere: Callable[[], int] = lambda: 0) -> None:
+    def __init__(self, status: Callable[[], Load], elsewhere: Callable[[], int] = lambda: 0) -> None:
         self._status = status
         self._elsewhere = elsewhere
         self._active = 0

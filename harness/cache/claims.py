@@ -41,7 +41,7 @@ class ClaimHolder:
 class _Wanted:
     key: str
     token: str
-    owner: Owner
+    owner: bytes
     now_us: int
     unless_served_after: int | None
 
@@ -59,7 +59,7 @@ class ClaimStore(StorePart):
     ) -> None:
         super().__init__(database, clock=clock)
         self._token = uuid.uuid4().hex
-        self._owner = owner or this_process()
+        self._owner = (owner or this_process()).document()
         self._held: set[str] = set()
         self._doubtful: set[str] = set()
         self._beat_us = clock()
@@ -220,7 +220,7 @@ def _row(item: _Wanted) -> dict[str, object]:
     return {
         "key": item.key,
         "token": item.token,
-        "owner": item.owner.document(),
+        "owner": item.owner,
         "expires_at_us": item.now_us + LEASE_S * 1_000_000,
     }
 

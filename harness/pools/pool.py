@@ -98,6 +98,11 @@ class Pool:
         return 1 if self._gate.probing else self._limit.value
 
     @property
+    def backing_off(self) -> int:
+        """How many sends sleep before they are tried again."""
+        return len(self._naps)
+
+    @property
     def closed(self) -> bool:
         """True once the pool takes no more requests."""
         return self._closed is not None
@@ -180,7 +185,7 @@ class Pool:
             in_flight=self._gate.in_flight,
             limit=self.limit,
             waiting=self._gate.waiting,
-            backing_off=len(self._naps),
+            backing_off=self.backing_off,
             backing_off_for=Counter(self._naps.values()),
             retries=self._retries,
             held_until_s=held or None,

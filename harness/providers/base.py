@@ -6,6 +6,7 @@ can use `read_reply` offline. Sending is `harness.providers.transport`'s work.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Protocol, cast
 
@@ -64,6 +65,12 @@ def get_adapter(kind: str) -> Adapter:
     module = ADAPTERS.get(kind) or READ_ONLY.get(kind)
     if module is None:
         raise ConfigError(f"unknown adapter {kind!r}; known: {', '.join(sorted(ADAPTERS))}")
+    return _adapter_in(module)
+
+
+@cache
+def _adapter_in(module: str) -> Adapter:
+    # Four times an exchange: even to find a module imported already takes as long as reading an answer.
     return cast(Adapter, import_module(module).adapter)
 
 

@@ -65,7 +65,11 @@ def mask_secrets(data: bytes, secrets: Iterable[str]) -> tuple[bytes, bool]:
 
 def mask_headers(headers: Mapping[str, str], secrets: Iterable[str]) -> tuple[dict[str, str], bool]:
     """Return the headers with each secret in their values replaced, and whether any was found."""
-    known, masked, found = tuple(secrets), {}, False
+    known = [secret for secret in secrets if is_secret(secret)]
+    together = "\n".join(headers.values()).encode("utf-8", "surrogateescape") if known else b""
+    if not any(_may_hold(together, secret.strip()) for secret in known):
+        return dict(headers), False
+    masked, found = {}, False
     for name, value in headers.items():
         data, hit = mask_secrets(value.encode("utf-8", "surrogateescape"), known)
         masked[name] = data.decode("utf-8", "surrogateescape")

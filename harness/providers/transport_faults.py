@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import socket
 import ssl
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import aiohttp
-import httpx
 
 from harness.messages import Fault
 from harness.outcomes import ExchangeOutcome
@@ -39,8 +39,8 @@ def late(progress: Progress, limit: str) -> Fault:
 def broken(progress: Progress, error: BaseException) -> Fault:
     """Return the fault of a send that an error ended.
 
-    The error's class says little (httpx-aiohttp reports refused, reset and closed connections alike, as
-    ConnectTimeout), so the outcome goes by the progress and only the words by the causes.
+    The error's class says little (a reset is the same before and after the request was written), so the
+    outcome goes by the progress and only the words by the causes.
     """
     place, reason = repr(progress.place), _reason(error)
     if not progress.started:
@@ -70,6 +70,15 @@ def malformed(message: str) -> Fault:
     return Fault(ExchangeOutcome.MALFORMED_REPLY, message, maybe_billed=True)
 
 
+def let_go(error: BaseException) -> None:
+    """Drop the frames of an error and of its causes.
+
+    They make circles that hold the request, images and all, until the garbage collector comes by.
+    """
+    for cause in _causes(error):
+        cause.__traceback__ = None
+
+
 def _reason(error: BaseException) -> str:
     causes = list(_causes(error))
     for cause in reversed(causes):
@@ -94,7 +103,7 @@ def _reason(error: BaseException) -> str:
                 return f"the proxy answered {cause.status}"
             case aiohttp.ClientPayloadError():
                 return "connection closed before the end"
-            case httpx.DecodingError():
+            case zlib.error():
                 return "its content-encoding cannot be undone"
             case OSError(errno=errno.EMFILE | errno.ENFILE):
                 return "too many open files here; lower --max-in-flight, or raise `ulimit -n`"

@@ -7,7 +7,7 @@ import json
 import socket
 from collections.abc import AsyncIterator, Mapping
 
-import httpx
+import aiohttp
 import pytest
 from scripted_replies import (
     CLOSE,
@@ -32,8 +32,9 @@ from scripted_server import OnConnect, ScriptedServer, closed_url
 from harness.errors import ConfigError
 from harness.messages import RawReply, WireRequest
 from harness.outcomes import ExchangeOutcome
-from harness.providers import transport as transport_module
+from harness.providers import transport_flight as flight_module
 from harness.providers.transport import Sent, Transport
+from harness.providers.transport_flight import read_headers
 from harness.settings import Model, Provider
 
 WIRE = WireRequest("/chat/completions", {})
@@ -260,7 +261,7 @@ async def test_an_endless_answer_is_given_up_at_the_cap() -> None:
 
 
 async def test_of_an_answer_that_is_too_long_only_the_start_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport_module, "KEPT_OF_TOO_LONG", 1000)
+    monkeypatch.setattr(flight_module, "KEPT_OF_TOO_LONG", 1000)
     with ScriptedServer(lambda arrival: huge_reply(3 << 20)) as server:
         async with Transport(max_reply_bytes=1 << 20) as transport:
             sent = await send(transport, server.url)
@@ -271,11 +272,14 @@ async def test_of_an_answer_that_is_too_long_only_the_start_is_kept(monkeypatch:
 async def test_an_answer_that_does_not_fit_into_memory_may_be_billed_and_its_start_is_kept(
     transport: Transport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def run_short(response: httpx.Response) -> AsyncIterator[bytes]:
-        yield b"it began well"
+    pieces = iter([b"it began well"])
+
+    async def run_short(content: aiohttp.StreamReader) -> bytes:
+        for piece in pieces:
+            return piece
         raise MemoryError
 
-    monkeypatch.setattr(httpx.Response, "aiter_bytes", run_short)
+    monkeypatch.setattr(aiohttp.StreamReader, "readany", run_short)
     with ScriptedServer(lambda arrival: chat_reply("all of it")) as server:
         sent = await send(transport, server.url)
     assert sent.fault is not None
@@ -288,19 +292,20 @@ async def test_an_answer_that_does_not_fit_into_memory_may_be_billed_and_its_sta
 async def test_memory_may_end_before_anything_came_or_when_all_has_come(
     transport: Transport, monkeypatch: pytest.MonkeyPatch, pieces: tuple[bytes, ...]
 ) -> None:
-    async def run_short(response: httpx.Response) -> AsyncIterator[bytes]:
-        for piece in pieces:
-            yield piece
+    left = iter([*pieces, b""])
+
+    async def run_short(content: aiohttp.StreamReader) -> bytes:
         if not pieces:
             raise MemoryError
+        return next(left)
 
     def too_large(flight: object) -> RawReply:
         monkeypatch.undo()
         raise MemoryError
 
-    monkeypatch.setattr(httpx.Response, "aiter_bytes", run_short)
+    monkeypatch.setattr(aiohttp.StreamReader, "readany", run_short)
     if pieces:
-        monkeypatch.setattr(transport_module._Flight, "raw", too_large)
+        monkeypatch.setattr(flight_module.Flight, "raw", too_large)
     with ScriptedServer(lambda arrival: chat_reply("all of it")) as server:
         sent = await send(transport, server.url)
     assert sent.fault is not None and "has no memory for" in sent.fault.message
@@ -368,6 +373,18 @@ async def test_a_key_with_a_line_end_is_refused_before_anything_is_sent(transpor
 async def test_a_base_url_that_is_none_is_refused(transport: Transport, base_url: str) -> None:
     with pytest.raises(ConfigError, match="no HTTP address"):
         await transport.send(WIRE, a_model("http://x"), b"{}", auth_headers={}, base_url=base_url or " ")
+
+
+async def test_an_address_that_nothing_can_be_sent_to_is_refused(transport: Transport) -> None:
+    with pytest.raises(ConfigError, match="no address"):
+        await send(transport, "http://127.0.0.1:99999")
+
+
+async def test_headers_come_back_joined_in_lower_case_and_in_any_encoding() -> None:
+    plain = [(b"X-A", b"1"), (b"x-a", b"2"), (b"Set-Cookie", b"s=\xff"), (b"Date", b"now")]
+    assert read_headers(plain) == {"x-a": "1, 2", "date": "now"}
+    assert read_headers([(b"x", "é".encode())]) == {"x": "é"}
+    assert read_headers([(b"x", b"\xe9"), (b"y", "é".encode())]) == {"x": "é", "y": "Ã©"}
 
 
 async def test_a_proxy_is_used_with_its_own_credentials() -> None:
