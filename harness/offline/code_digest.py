@@ -46,6 +46,7 @@ READS_ANSWERS = (
     "providers/error_rules.py",
     "providers/faults.py",
     "providers/gemini.py",
+    "providers/gemini_stream.py",
     "providers/imported.py",
     "providers/openai.py",
     "providers/openai_responses.py",

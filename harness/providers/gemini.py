@@ -37,6 +37,7 @@ from harness.providers.bodies import (
     wire_json,
 )
 from harness.providers.faults import read_fault, read_fault_in_reply
+from harness.providers.gemini_stream import read_chunks
 from harness.providers.options import check_request, image_mime
 from harness.settings import Model, Provider
 
@@ -71,9 +72,10 @@ _NOT_BLOCKED: Final = frozenset({"", "BLOCK_REASON_UNSPECIFIED", "BLOCKED_REASON
 class GeminiAdapter:
     """`generateContent` at `{base_url}/models/MODEL:generateContent`; the key goes in a header.
 
-    Answers are never streamed: `stream` of a model is about transport, and this format has another address
-    for it, which would make the same question another request. `now_s` (Unix time) is asked only for waits
-    that are given as a date in an answer without a date.
+    With `stream` of a model it is `:streamGenerateContent?alt=sse`, with the same body: the address is
+    transport, so the key is the same, and both forms read alike. No catalogue model streams by default:
+    Google cuts no silent requests that we know of, and a stream is as silent while a model thinks. `now_s`
+    (Unix time) is asked only for waits that are given as a date in an answer without a date.
     """
 
     kind = "gemini"
@@ -118,8 +120,11 @@ class GeminiAdapter:
         return {"x-goog-api-key": api_key} if api_key else {}
 
     def read_reply(self, raw: RawReply, provider: Provider) -> Reply | Fault:
-        """Return what a 2xx answer means, by its first candidate or the verdict on its prompt."""
-        reply = reply_object(raw.body)
+        """Return what a 2xx answer means, streamed or not: by its first candidate or the verdict on its prompt.
+
+        A stream with an error in it, or that ends before a finish reason, is a fault, whatever text it holds.
+        """
+        reply = reply_object(raw.body, read_chunks)
         if isinstance(reply, Fault):
             return reply
         usage = _usage(reply)
@@ -137,7 +142,8 @@ class GeminiAdapter:
 
 def _path(model: Model) -> str:
     name = model.model if "/" in model.model else f"models/{model.model}"
-    return f"/{quote(name, safe='/')}:generateContent"
+    method = "streamGenerateContent?alt=sse" if model.stream else "generateContent"
+    return f"/{quote(name, safe='/')}:{method}"
 
 
 def _split_system(messages: tuple[Message, ...]) -> tuple[list[Part], list[Message]]:
