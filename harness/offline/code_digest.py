@@ -56,6 +56,7 @@ READS_ANSWERS = (
     "providers/simulator.py",
     "providers/streams.py",
     "providers/strict_schemas.py",
+    "providers/videos.py",
     "providers/waits.py",
     "retry.py",
     "settings.py",

@@ -20,6 +20,7 @@ from harness.messages import (
     Request,
     TextPart,
     Usage,
+    VideoPart,
     WireRequest,
     WireValue,
 )
@@ -39,6 +40,7 @@ from harness.providers.bodies import (
 from harness.providers.faults import read_fault, read_fault_in_reply
 from harness.providers.gemini_stream import read_chunks
 from harness.providers.options import check_request, image_mime
+from harness.providers.videos import frames_per_second
 from harness.settings import Model, Provider
 
 _CONFIG_NAMES: Final = {
@@ -61,6 +63,11 @@ _TRANSPORT_NAMES: Final = {"service_tier": "serviceTier", "serviceTier": "servic
 _RESERVED: Final = frozenset(
     {"contents", "systemInstruction", "candidateCount", "candidate_count", "n", "stream"}
 )
+
+# What Google calls these containers (ai.google.dev, "Video understanding", supported formats).
+_VIDEO_NAMES: Final = {"video/quicktime": "video/mov", "video/x-msvideo": "video/avi"}
+_MOST_FPS: Final = 24.0
+"""`VideoMetadata.fps` is in (0, 24]; 1 where it is not given (reference of the Gen AI SDKs)."""
 
 _BLOCKED: Final = frozenset(
     {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR", "IMAGE_SAFETY",
@@ -120,9 +127,10 @@ class GeminiAdapter:
         return {"x-goog-api-key": api_key} if api_key else {}
 
     def read_reply(self, raw: RawReply, provider: Provider) -> Reply | Fault:
-        """Return what a 2xx answer means, streamed or not: by its first candidate or the verdict on its prompt.
+        """Return what a 2xx answer means, by its first candidate or the verdict on its prompt.
 
-        A stream with an error in it, or that ends before a finish reason, is a fault, whatever text it holds.
+        Streamed or not. A stream with an error in it, or that ends before a finish reason, is a fault,
+        whatever text it holds.
         """
         reply = reply_object(raw.body, read_chunks)
         if isinstance(reply, Fault):
@@ -170,6 +178,13 @@ def _part(part: Part, model: Model) -> dict[str, WireValue]:
             return {"text": text}
         case ImagePart(media=media, recipe=recipe):
             return {"inlineData": {"mimeType": image_mime(part, model), "data": MediaSlot(media, recipe)}}
+        case VideoPart(media=media, recipe=recipe, fps=fps):
+            mime = _VIDEO_NAMES.get(media.mime, media.mime)
+            data: dict[str, WireValue] = {"mimeType": mime, "data": MediaSlot(media, recipe)}
+            found: dict[str, WireValue] = {"inlineData": data}
+            if fps is not None:
+                found["videoMetadata"] = {"fps": frames_per_second(part, _MOST_FPS)}
+            return found
         case _:
             raise UnsupportedInputError(f"the format 'gemini' cannot send {type(part).__name__}")
 

@@ -1,9 +1,9 @@
 """The one answer that a stream of Google's chunks adds up to.
 
-`streamGenerateContent` sends complete `GenerateContentResponse` objects, each with the next part of the text: as
-server-sent events with `alt=sse`, else as a JSON list. There is no end mark; the last chunk of an answer has a
-finish reason. A fault in mid-stream is an object with `error`, as an event or, seen with shed load, as bare
-JSON behind the last event.
+`streamGenerateContent` sends complete `GenerateContentResponse` objects, each with the next part of the text:
+as server-sent events with `alt=sse`, else as a JSON list. There is no end mark; the last chunk of an answer
+has a finish reason. A fault in mid-stream is an object with `error`, as an event or, seen with shed load, as
+bare JSON behind the last event.
 """
 
 from __future__ import annotations
