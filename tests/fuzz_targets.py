@@ -359,7 +359,7 @@ def _check_image(path: Path, data: bytes) -> None:
 
 
 def video(data: bytes) -> None:
-    """Any bytes as a video: refused with a sentence, or a size, and a length that is none or more than zero."""
+    """Any bytes as a video: refused with a sentence, or a size and a length (none, or more than zero)."""
     try:
         found = read_video(data)
     except BadVideoError as refused:

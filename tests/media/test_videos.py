@@ -27,7 +27,7 @@ from harness.video_structure import BadVideoError, read_video, sniff_video
 
 SOUND = {
     "mp4": (mp4(), "video/mp4", (64, 48), 2.0),
-    "mp4, index first": (mp4(index_first=True), "video/mp4", (64, 48), 2.0),
+    "mp4, index first": (mp4(index_first=True, pictures=bytes(500)), "video/mp4", (64, 48), 2.0),
     "mp4, 64-bit times": (mp4(long=True, units=1 << 33, scale=1 << 30), "video/mp4", (64, 48), 8.0),
     "mp4, in fragments": (fragmented(1800), "video/mp4", (64, 48), 3.0),
     "mp4, of unknown length": (mp4(units=0), "video/mp4", (64, 48), None),
