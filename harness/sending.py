@@ -22,7 +22,7 @@ from harness.providers.encoding import encode_body, mask_headers, mask_secrets
 from harness.providers.transport import KEPT_OF_TOO_LONG, Sent, Transport
 from harness.providers.waits import LearnedLimits, limits_from_headers
 from harness.recipes import ORIGINAL
-from harness.settings import Model, limits_of
+from harness.settings import Model
 
 Now: TypeAlias = Callable[[], float]
 BaseUrl: TypeAlias = Callable[[Model], str]
@@ -68,7 +68,8 @@ class Sender:
         takes; nothing was sent then.
         """
         body, media_sent = await _encoded(request, built.wire)
-        check_request_bytes(len(body), limits_of(model).max_request_bytes, f"model {model.name!r}")
+        limit = model.max_request_bytes or model.provider.max_request_bytes
+        check_request_bytes(len(body), limit, f"model {model.name!r}")
         adapter = get_adapter(model.provider.adapter)
         api_key = self.keys.get(model.provider.api_key_env or "")
         started_at = self.now()

@@ -38,7 +38,7 @@ from harness.providers.bodies import (
     wire_json,
 )
 from harness.providers.faults import read_fault, read_fault_in_reply
-from harness.providers.gemini_stream import read_chunks
+from harness.providers.gemini_stream import first_candidate, read_chunks
 from harness.providers.options import check_request, image_mime
 from harness.providers.videos import frames_per_second
 from harness.settings import Model, Provider
@@ -120,7 +120,13 @@ class GeminiAdapter:
             _set(config, field, "--structured", option)
         if config:
             body["generationConfig"] = config
-        return WireRequest(_path(model), body, headers=dict(model.provider.headers), transport=transport)
+        return WireRequest(
+            _path(model),
+            body,
+            headers=dict(model.provider.headers),
+            transport=transport,
+            thinks_silently=model.stream,
+        )
 
     def auth_headers(self, provider: Provider, api_key: str | None) -> dict[str, str]:
         """Return the header that carries the key; a key in the URL would end in logs."""
@@ -137,7 +143,8 @@ class GeminiAdapter:
             return reply
         usage = _usage(reply)
         if holds_error(reply):
-            return read_fault_in_reply(raw, error_in(0, reply), provider, self._now_s(), usage)
+            inner, began = error_in(0, reply), any(_texts(first_candidate(reply)))
+            return read_fault_in_reply(raw, inner, provider, self._now_s(), usage, began=began)
         if not any(key in reply for key in ("candidates", "promptFeedback", "usageMetadata")):
             return Fault(Outcome.MALFORMED_REPLY, "a reply that is no generated content", maybe_billed=True)
         served_model = as_text(reply.get("modelVersion")) or None
@@ -205,8 +212,7 @@ def _set(fields: dict[str, WireValue], field: str, name: str, value: WireValue) 
 def _read_candidate(reply: Object) -> Reply:
     feedback = as_object(reply.get("promptFeedback"))
     block = as_text(feedback.get("blockReason"))
-    candidates = reply.get("candidates")
-    candidate = as_object(candidates[0]) if isinstance(candidates, list) and candidates else {}
+    candidate = first_candidate(reply)
     finish = as_text(candidate.get("finishReason")) or (block or None)
     text, reasoning = _texts(candidate)
     words = as_text(candidate.get("finishMessage")) or as_text(feedback.get("blockReasonMessage"))

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.providers.bodies import Object, as_object, as_text, parse_json
-from harness.providers.streams import events, is_event_stream
+from harness.providers.streams import Event, events, is_event_stream
 
 _FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 _EMPTY = (b"", b"[DONE]")
@@ -25,8 +25,8 @@ def read_chunks(body: bytes) -> object:
     Raises ValueError on what is no JSON, and on a stream that stops before its finish reason.
     """
     if is_event_stream(body):
-        said = [event.data for event in events(body) if event.data.strip() not in _EMPTY]
-        return fold_chunks([*map(parse_json, said), *_bare(body)])
+        said = [_chunk(event) for event in events(body) if event.data.strip() not in _EMPTY]
+        return fold_chunks([*said, *_bare(body)])
     value = parse_json(body)
     return fold_chunks(value) if isinstance(value, list) and any(map(_is_chunk, value)) else value
 
@@ -46,7 +46,7 @@ def fold_chunks(chunks: Sequence[object]) -> Object:
                 whole[key] = {**as_object(whole.get(key)), **as_object(value)}
             elif key != "candidates" and value is not None:
                 whole[key] = value
-        first = _first_candidate(chunk)
+        first = first_candidate(chunk)
         content = as_object(first.get("content")).get("parts")
         parts.extend(content if isinstance(content, list) else ())
         candidate.update({key: value for key, value in first.items() if value is not None})
@@ -59,11 +59,18 @@ def fold_chunks(chunks: Sequence[object]) -> Object:
     return whole
 
 
+def _chunk(event: Event) -> object:
+    value = parse_json(event.data)
+    named = event.name == "error" and not as_object(value).get("error")
+    return {"error": value or "an error event"} if named else value
+
+
 def _is_chunk(value: object) -> bool:
     return any(key in as_object(value) for key in ("candidates", "promptFeedback"))
 
 
-def _first_candidate(chunk: Object) -> Object:
+def first_candidate(chunk: Object) -> Object:
+    """Return the candidate of an answer that is read: the one of index 0, else an empty one."""
     candidates = chunk.get("candidates")
     for item in candidates if isinstance(candidates, list) else ():
         candidate = as_object(item)

@@ -195,6 +195,9 @@ MODEL_CHANGES: Mapping[str, object] = {
     "note": "slow",
 }
 
+VIDEO_FORMATS = ("openai", "simulator")
+"""Adapters for which it is a provider's affair how a video is sent, or whether."""
+
 CLIP = VideoPart(Media("4" * 64, "video/mp4", 100, 8, 8), fps=2)
 
 
@@ -204,7 +207,7 @@ def setting_key(asked: Model, field: str, image: Media) -> str:
     Fields about images and videos are tried with one.
     """
     messages = turns()
-    if field == "video_format":
+    if field == "video_format" and asked.provider.adapter in VIDEO_FORMATS:
         messages = (Message("user", (CLIP,)),)
     if field == "image_recipe":
         plan = ModelPlan(asked, {}, image_recipe=asked.image_recipe or "original")
@@ -241,9 +244,9 @@ def test_a_providers_setting_is_in_the_key_only_if_it_changes_the_answer(
     value = OTHER[kind] if field == "adapter" else PROVIDER_CHANGES[field]
     assert value != getattr(asked.provider, field)
     changed = asked.model_copy(update={"provider": asked.provider.model_copy(update={field: value})})
-    # These formats have one name for the limit of the output and one way to send videos (or none), whatever
-    # the provider's settings say.
-    silent = field in ("max_tokens_field", "video_format") and kind in ("gemini", "anthropic", "openai-responses")
+    # These formats have one name for the limit of the output, whatever the provider's settings say.
+    silent = field == "max_tokens_field" and kind in ("gemini", "anthropic", "openai-responses")
+    silent |= field == "video_format" and kind not in VIDEO_FORMATS
     differs = setting_key(changed, field, image) != setting_key(asked, field, image)
     assert differs is (field in ANSWER_FIELDS_PROVIDER and not silent)
 

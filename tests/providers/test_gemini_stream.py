@@ -87,13 +87,18 @@ def test_streamed_and_plain_read_to_the_same_reply(cuts: list[int], finish: str)
         f"\n{json.dumps(OVERLOADED, indent=2)}\n",
         f"\n{json.dumps([OVERLOADED])}",
         f"event: error\n{events([OVERLOADED])}",
+        f"event: error\n{events([OVERLOADED['error']])}",
     ],
-    ids=["an event", "bare and indented", "a bare list", "a named event"],
+    ids=["an event", "bare and indented", "a bare list", "a named event", "a named event without envelope"],
 )
 def test_an_error_in_mid_stream_is_an_error_and_its_text_no_answer(tail: str) -> None:  # F7 F34
     fault = read(events(CHUNKS[:2]) + tail)
     assert isinstance(fault, Fault)
     assert (fault.outcome, "high demand" in fault.message) == (ExchangeOutcome.UNAVAILABLE, True)
+    assert fault.maybe_billed
+    first = read(": hello\n\n" + tail.lstrip())
+    assert isinstance(first, Fault)
+    assert (first.outcome, first.maybe_billed) == (ExchangeOutcome.UNAVAILABLE, False)
 
 
 def test_an_error_in_a_list_of_chunks_is_an_error() -> None:  # F7 F34
@@ -148,6 +153,8 @@ async def test_streaming_is_transport_the_same_body_to_another_address_under_the
                 found.append((exchange.key, meaning.text))
     assert found[0] == found[1]
     assert found[0][1] == "Hello"
+    # A stream opens at once, and is silent while the model thinks: the pause between chunks says nothing.
+    assert build(ask(), streamed).wire.thinks_silently
     first, second = server.arrivals
     assert (first.path, second.path) == (
         "/v1beta/models/vendor-model-1:generateContent",
