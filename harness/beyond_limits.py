@@ -30,7 +30,7 @@ class Beyond:
     def told(self, model: str, what: str) -> Iterator[str]:
         """Give a sentence a limit; `what` is counted, as "cases"."""
         for limit, count in sorted(self.counts.items()):
-            yield f"{model}: {count} {what} are beyond its {limit}; first: {self.first[limit]}"
+            yield f"{model}: {what} beyond its {limit}: {count}; first: {self.first[limit]}"
 
     def to_json(self) -> Mapping[str, JSON]:
         """Return limit -> number."""

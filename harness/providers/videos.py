@@ -6,7 +6,7 @@ take in different ways, or not at all (read on 2026-11-30):
 - vLLM: `media_io_kwargs` of the request, for all its videos alike; from the release of spring 2026 on, and
   only where the server was started with `--trust-request-mm-kwargs` (else it answers 400 and says so; read in
   the source of 0.32.0 and seen there). `num_frames` -1 lifts its usual cap of 32 frames.
-- DashScope (Alibaba Cloud Model Studio, "Image and video understanding"): `fps` beside `video_url`.
+- DashScope: `fps` beside `video_url`, as its users' clients send it; not seen on a live server.
 - OpenRouter ("Video inputs") and SGLang document no such thing.
 """
 

@@ -75,7 +75,7 @@ def test_cases_beyond_a_limit_are_never_sent_and_say_why(
 def test_a_dry_run_counts_them_before(folder: Path, server: ScriptedServer) -> None:
     configured(folder, server.url, image="{ max_pixels = 1000 }")
     done = harness(*run_args(folder), "--dry-run")
-    assert "m: 3 units are beyond its image.max_pixels; first: case 'c000': image" in done.out
+    assert "m: units beyond its image.max_pixels: 3; first: case 'c000': image" in done.out
     assert max(map(len, done.out.splitlines())) <= 80
     (model,) = harness(*run_args(folder), "--dry-run", "--json").json["models"]
     assert (model["beyond"], model["to_send"]) == ({"image.max_pixels": LARGE}, 5 - LARGE)
@@ -93,7 +93,7 @@ def test_a_check_of_the_data_counts_them_for_the_models_that_are_named(
 
     done = check()
     assert done.code == 0, done.err
-    assert "m: 3 cases are beyond its image.max_bytes; first: case 'c000'" in done.out
+    assert "m: cases beyond its image.max_bytes: 3; first: case 'c000'" in done.out
     assert "sim/steady" not in done.out
     assert check("--json").json["beyond"] == {"m": {"image.max_bytes": LARGE}, "sim/steady": {}}
     fitted = check("--image-recipe", "fit:max_bytes=100", "--json").json["beyond"]
