@@ -69,7 +69,7 @@ class SpooledCases(Sequence[Case]):
         """Give what is worth noting of the media: those that were read, not known before."""
         for index in range(len(self)):
             line, facts = self._parts(index)
-            if any(stamp is not None for of_role in facts.values() for _, _, stamp in of_role):
+            if any(stamp is not None for of_role in facts.values() for *_, stamp in of_role):
                 yield from _notes(_decoded(line, facts), facts)
 
     def _parts(self, index: int) -> tuple[bytes, _Facts]:
@@ -100,17 +100,18 @@ class SpoolWriter:
 
 
 def _facts(case: Case, notes: Sequence[Note]) -> _Facts:
-    """Return what the canonical line leaves out of each medium: path, `plain`, and its note, if any."""
+    """Return what the canonical line leaves out of each medium: path, `plain`, `duration_s`, any note."""
     noted = {note.media.path: note for note in notes}
 
     def facts(media: Media) -> list[Any]:
         path = None if media.path is None else str(media.path)
         note = noted.get(media.path)
         if note is None:
-            return [path, media.plain, None]
+            return [path, media.plain, media.duration_s, None]
         stamp = note.stamp
         return [
-            path, media.plain, [stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode, note.read_at_us]
+            path, media.plain, media.duration_s,
+            [stamp.size, stamp.mtime_ns, stamp.ctime_ns, stamp.inode, note.read_at_us],
         ]
 
     return {role: [facts(one) for one in media] for role, media in case.media.items()}
@@ -118,7 +119,10 @@ def _facts(case: Case, notes: Sequence[Note]) -> _Facts:
 
 def _decoded(line: bytes, facts: _Facts) -> Case:
     places = {
-        role: [(None if path is None else Path(path), plain) for path, plain, _ in of_role]
+        role: [
+            (None if path is None else Path(path), plain, duration_s)
+            for path, plain, duration_s, _ in of_role
+        ]
         for role, of_role in facts.items()
     }
     return decode_case(line, places)
@@ -126,7 +130,7 @@ def _decoded(line: bytes, facts: _Facts) -> Case:
 
 def _notes(case: Case, facts: _Facts) -> Iterator[Note]:
     for role, media in case.media.items():
-        for one, (_, _, stamp) in zip(media, facts[role], strict=True):
+        for one, (*_, stamp) in zip(media, facts[role], strict=True):
             if stamp is not None:
                 *parts, read_at_us = stamp
                 yield Note(one, Stamp(*parts), read_at_us)

@@ -14,7 +14,7 @@ from harness.errors import ConfigError, UnknownNameError
 from harness.model_facts import priced, replaced, retired_elsewhere, sourced
 from harness.nearest import nearest, nearest_or_known
 from harness.settings import Model, Provider
-from harness.settings_check import build_model, build_provider, check_keys
+from harness.settings_check import build_model, build_provider, check_keys, check_recipe
 from harness.toml_file import Table, merge, read_toml
 
 FILE_NAME = "harness.toml"
@@ -26,6 +26,7 @@ class BenchmarkConfig:
 
     data: Path | None = None
     reformatter: str | None = None
+    image_recipe: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +196,13 @@ def _benchmarks(tables: Mapping[str, Table], source: str, file: Path | None) -> 
     configs = {}
     for name, table in tables.items():
         where = f"{source} [benchmarks.{name}]"
-        check_keys(table, ("data", "reformatter"), where)
+        check_keys(table, ("data", "reformatter", "image_recipe"), where)
         data = _text(table.get("data"), f"{where} data")
         folder = None if data is None or file is None else file.parent / Path(data).expanduser()
-        configs[name] = BenchmarkConfig(folder, _text(table.get("reformatter"), f"{where} reformatter"))
+        reformatter = _text(table.get("reformatter"), f"{where} reformatter")
+        recipe = _text(table.get("image_recipe"), f"{where} image_recipe")
+        check_recipe(recipe, where)
+        configs[name] = BenchmarkConfig(folder, reformatter, recipe)
     return configs
 
 

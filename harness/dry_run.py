@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 
 from harness.attempts import is_asked_again, read_reply
+from harness.beyond_limits import Beyond
 from harness.cache.rows import Exchange
 from harness.cache.store import Store
 from harness.canonical import JSON
 from harness.costs import output_limit, part_usd, total_usd
-from harness.errors import MediaError, UnsupportedInputError
+from harness.errors import MediaError, MediaLimitError, UnsupportedInputError
 from harness.estimates import input_tokens
 from harness.identity import build
 from harness.messages import Reply, Request
@@ -31,7 +32,7 @@ class Forecast:
     """One model's share of a session. Tokens and USD: low is one short send a unit, high is all attempts.
 
     None: unknown, because no price or no output limit is known. The reformatter's asks are not in it.
-    `not_applicable`: units that no request would be sent for.
+    `not_applicable`: units that no request would be sent for; `beyond`: why, where a limit is why.
     """
 
     model: str
@@ -46,10 +47,11 @@ class Forecast:
     output_tokens_high: int | None = 0
     usd_low: float | None = None
     usd_high: float | None = None
+    beyond: Beyond = field(default_factory=Beyond)
 
     def to_json(self) -> Mapping[str, JSON]:
         """Return the forecast as `--dry-run --json` prints it."""
-        return asdict(self)
+        return {**asdict(self), "beyond": self.beyond.to_json()}
 
 
 async def forecast(plan: Plan, work: Work, store: Store | None) -> list[Forecast]:
@@ -88,7 +90,10 @@ def _requests(
                 raise MediaError(unit.case.problem)
             request = first_request(plan.benchmark, unit, plan.manifest.structured, attempt)
             yield build(request, unit.model.model).key, (unit, request)
-        except (MediaError, UnsupportedInputError):
+        except (MediaLimitError, UnsupportedInputError) as error:
+            result.not_applicable += 1
+            result.beyond.add(unit.case.id, error)
+        except MediaError:
             result.not_applicable += 1
 
 

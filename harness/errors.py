@@ -112,11 +112,19 @@ class MediaChangedError(MediaReadError):
 
 
 class MediaLimitError(MediaError):
-    """A medium is sound but beyond the limits of one model."""
+    """A medium is sound but beyond a limit of one model; `limit` names the setting, as `image.max_bytes`."""
+
+    def __init__(self, message: str, *, limit: str = "") -> None:
+        super().__init__(message)
+        self.limit = limit
 
 
 class UnsupportedInputError(HarnessError):
-    """An adapter cannot express a part of a request."""
+    """A request holds what a format or a model cannot take; `limit` names the setting that says so."""
+
+    def __init__(self, message: str, *, limit: str = "") -> None:
+        super().__init__(message)
+        self.limit = limit
 
 
 class BudgetReachedError(HarnessError):

@@ -6,17 +6,24 @@ Estimates only pace and reserve; what is reported and priced afterwards is the p
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil
 from typing import NamedTuple
 
 from harness.canonical import JSON
 from harness.costs import output_limit
-from harness.messages import ImagePart, Request, TextPart
+from harness.messages import ImagePart, Request, TextPart, VideoPart
 from harness.settings import Model
 
 CHARACTERS_PER_TOKEN = 4
 """English text; other scripts need more tokens, which the high estimate allows for."""
 TOKENS_PER_IMAGE = 1_300
 """A panoramic radiograph at the usual tilings (OpenAI high detail 765-1,445; Gemini 258 a tile)."""
+TOKENS_PER_FRAME = 300
+"""One frame of a video: Gemini 258 and 7 for its time stamp; Qwen2.5-VL 256 for two of 448 x 448."""
+FRAMES_PER_SECOND = 2.0
+"""What is sampled where a request does not say: Gemini 1, Qwen's processors 2."""
+SECONDS_UNSTATED = 60.0
+"""Length of a video that does not tell it."""
 OUTPUT_TOKENS_UNSTATED = 1_024
 
 
@@ -29,7 +36,7 @@ class TokenRange(NamedTuple):
 
 def input_tokens(request: Request) -> TokenRange:
     """Estimate what a request costs to read."""
-    characters = images = 0
+    characters = images = frames = 0
     for message in request.messages:
         for part in message.parts:
             match part:
@@ -37,8 +44,13 @@ def input_tokens(request: Request) -> TokenRange:
                     characters += len(text)
                 case ImagePart():
                     images += 1
+                case VideoPart(media=media, fps=fps):
+                    seconds = SECONDS_UNSTATED if media.duration_s is None else media.duration_s
+                    frames += ceil(seconds * (FRAMES_PER_SECOND if fps is None else fps)) + 1
     low = characters // CHARACTERS_PER_TOKEN + images * (TOKENS_PER_IMAGE // 5)
-    return TokenRange(low, characters // 2 + images * TOKENS_PER_IMAGE + 16)
+    low += frames * (TOKENS_PER_FRAME // 5)
+    high = characters // 2 + images * TOKENS_PER_IMAGE + frames * TOKENS_PER_FRAME + 16
+    return TokenRange(low, high)
 
 
 def pacing_input_tokens(request: Request) -> int:

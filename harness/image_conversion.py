@@ -1,4 +1,4 @@
-"""Decoding of still images, and the deterministic conversions of recipes `png` and `jpeg`."""
+"""Decoding of still images, and the deterministic conversions that recipes ask for."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import io
 import struct
 import zlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO
 
 from harness.image_structure import BadImageError
+from harness.recipes import DEFAULT_QUALITY, Recipe
 
 if TYPE_CHECKING:
     from PIL.Image import Image
-
-_JPEG_QUALITY: Final = 95
 
 
 def open_header(data: bytes, mime: str) -> Image:
@@ -61,26 +60,57 @@ def _decoder_errors() -> tuple[type[Exception], ...]:
     )
 
 
-def convert(data: bytes, mime: str, recipe: str) -> bytes:
+def convert(data: bytes, mime: str, recipe: Recipe) -> bytes:
     """Return an image as PNG or JPEG bytes. Raises BadImageError where it cannot be decoded.
 
-    The rules are `harness.media.load`'s; a changed rule needs a new version in `RECIPE_VERSIONS`.
+    The rules are those of `harness.recipes`; a changed one needs a new version in `RECIPE_VERSIONS`.
     """
-    from PIL import Image, ImageOps
+    from PIL import ImageOps
 
     with open_header(data, mime) as source:
         decode(source)
         upright = ImageOps.exif_transpose(source)
         image = _eight_bits(upright)
-    if recipe == "jpeg":
+    target = recipe.mime(mime)
+    if target == "image/jpeg":
         image = _on_white(image)
+    if recipe.bound == "max_bytes":
+        return _shrunk(image, target, recipe.number)
+    size = recipe.size(image.width, image.height)
+    return _encoded(image if size is None else _resized(image, size), target, recipe.quality)
+
+
+def _shrunk(image: Image, mime: str, max_bytes: int) -> bytes:
+    """Return an encoding of at most so many bytes, scaled by 3/4 as often as that takes.
+
+    Steps are so coarse that encoders which differ by a few bytes nearly always end at the same size.
+    """
+    size = image.size
+    while True:
+        data = _encoded(_resized(image, size), mime, DEFAULT_QUALITY)
+        if len(data) <= max_bytes:
+            return data
+        if max(size) == 1:
+            raise BadImageError(f"it cannot be brought under {max_bytes:,} bytes; choose a larger bound")
+        size = max(1, size[0] * 3 // 4), max(1, size[1] * 3 // 4)
+
+
+def _resized(image: Image, size: tuple[int, int]) -> Image:
+    from PIL.Image import Resampling
+
+    return image if image.size == size else image.resize(size, Resampling.LANCZOS)
+
+
+def _encoded(image: Image, mime: str, quality: int) -> bytes:
+    from PIL import Image
+
     # A fresh image carries no profile, text or date that would make the bytes depend on metadata.
     clean = Image.frombytes(image.mode, image.size, image.tobytes())
     target = io.BytesIO()
-    if recipe == "png":
+    if mime == "image/png":
         clean.save(target, format="PNG", compress_level=6)
     else:
-        clean.save(target, format="JPEG", quality=_JPEG_QUALITY, subsampling=0)
+        clean.save(target, format="JPEG", quality=quality, subsampling=0)
     return target.getvalue()
 
 

@@ -10,6 +10,7 @@ from pydantic import JsonValue, TypeAdapter
 
 from harness.canonical import JSON, digest
 from harness.messages import Structured
+from harness.recipes import ORIGINAL
 from harness.settings import IMPORTED
 
 MANIFEST_VERSION = 1
@@ -42,6 +43,8 @@ class ModelWanted:
     dropped_params: tuple[str, ...] = ()
     reformatter: str | None = None
     simulated: bool = False
+    image_recipe: str = ORIGINAL
+    """The wish (see `harness.recipes`); left out of the JSON where images are sent as they are."""
 
     @property
     def imported(self) -> bool:
@@ -104,7 +107,12 @@ class Manifest:
 
     def to_json(self) -> Mapping[str, JSON]:
         """Return the manifest as it is stored and hashed."""
-        return {"version": MANIFEST_VERSION, **asdict(self)}
+        found = {"version": MANIFEST_VERSION, **asdict(self)}
+        for models in (found["models"], (found["reformat"] or {}).get("models", {})):
+            for model in models.values():
+                if model["image_recipe"] == ORIGINAL:
+                    del model["image_recipe"]  # so that a run from before there was a choice is the same run
+        return found
 
     def digest(self) -> str:
         """Return the run's identity."""

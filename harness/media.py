@@ -1,28 +1,23 @@
-"""Media: bytes by digest, their type, and the recipes by which they are sent."""
+"""Media: images and videos as bytes by digest, what they are, and what is sent of them."""
 
 from __future__ import annotations
 
+import mmap
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final, Literal, TypeAlias
 
 from harness.canonical import sha256_hex
-from harness.errors import MediaChangedError, MediaError, MediaLimitError, MediaReadError
+from harness.errors import MediaChangedError, MediaError, MediaReadError
 from harness.image_conversion import convert, decode, open_header
 from harness.image_structure import BadImageError, Structure, read_structure
+from harness.recipes import ORIGINAL, read_recipe
+from harness.video_structure import BadVideoError, read_video, sniff_video
 
-if TYPE_CHECKING:
-    from harness.settings import ImageLimits
-
-RECIPE_VERSIONS: Final = {"original": 1, "png": 1, "jpeg": 1}
-"""Recipe id -> version; both enter the request key, so a changed conversion is a new request.
-
-`original`: the file's bytes. `png`, `jpeg`: see `load`.
-"""
-
-MIME_OF_RECIPE: Final = {"png": "image/png", "jpeg": "image/jpeg"}
+MediaKind: TypeAlias = Literal["image", "video"]
 
 READER_VERSION: Final = 1
 """Version of what `probe` finds in a file; files that an earlier one read are read anew."""
@@ -33,19 +28,15 @@ MAX_PIXELS: Final = 89_478_485
 MAX_BYTES: Final = 512 * 1024 * 1024
 """Larger files are never read into memory."""
 
-_CONTAINER_BYTES: Final = 65_536
-"""More than PNG or JPEG ever add to the bare samples of an image that does not compress."""
-
-_OTHER_MODEL: Final = "ask another model, or correct 'image' in this one's settings"
-
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """One image file: identity is `sha256` of its bytes, never its path.
+    """One image or video file: identity is `sha256` of its bytes, never its path.
 
     `size` in bytes, `width` and `height` in pixels. `path` is where it was found; None when the
-    case comes from a store's snapshot. `plain` as in `Structure`: whether the samples need no conversion;
-    None: not known, the file has to be looked at.
+    case comes from a store's snapshot. `plain` as in `Structure`: whether an image's samples need no
+    conversion; None: not known, the file has to be looked at. `duration_s`: a video's length in seconds, None
+    where it is not known.
     """
 
     sha256: str
@@ -55,16 +46,24 @@ class Media:
     height: int
     path: Path | None = None
     plain: bool | None = field(default=None, compare=False)
+    duration_s: float | None = field(default=None, compare=False)
+
+    @property
+    def kind(self) -> MediaKind:
+        """Whether it is a still image or a video, by its type."""
+        return "video" if self.mime.startswith("video/") else "image"
 
 
 def probe(path: Path, *, name: str | None = None) -> Media:
     """Return what a file is, by its bytes and not by its name.
 
-    `name` stands for the path in messages. Raises MediaError for a file that is missing, cut, damaged,
-    moving, too large to decode safely, or no image.
+    `name` stands for the path in messages. Raises MediaError for a file that is missing, cut, damaged, an
+    image that moves or is too large to decode safely, or neither image nor video.
     """
     shown = name or str(path)
-    data = _read(path, shown)
+    data = _read(path, shown, "file")
+    if sniff_video(data) is not None:
+        return _video(data, path, shown)
     try:
         found = _inspect(data)
     except BadImageError as error:
@@ -72,57 +71,55 @@ def probe(path: Path, *, name: str | None = None) -> Media:
     return Media(sha256_hex(data), found.mime, len(data), found.width, found.height, path, found.plain)
 
 
-def mime_as_sent(media: Media, recipe: str) -> str:
-    """Return the MIME type of a medium after its recipe."""
-    return MIME_OF_RECIPE.get(recipe, media.mime)
+def _video(data: bytes, path: Path, shown: str) -> Media:
+    try:
+        found = read_video(data)
+    except BadVideoError as error:
+        mend = "" if ";" in str(error) else "; replace the file"
+        raise MediaError(f"cannot use video {shown!r}: {error}{mend}") from error
+    size = found.width, found.height
+    return Media(sha256_hex(data), found.mime, len(data), *size, path, duration_s=found.duration_s)
 
 
-def choose_recipe(media: Media, limits: ImageLimits, path: Path) -> str:
-    """Return the recipe by which a model takes a medium that lies at `path`.
+def of_kind(media: Media, kind: MediaKind, name: str) -> Media:
+    """Return the medium. Raises MediaError where a case has the other kind in its place."""
+    if media.kind != kind:
+        raise MediaError(f"{name!r} is {media.mime}, and the case wants {_A[kind]} here; correct the case")
+    return media
 
-    `original` where the model takes the type and the samples are plain; else `png` (or `jpeg` where
-    that is all it takes): BMP, TIFF, GIF, 16-bit and CMYK are converted. Sizes are checked as sent.
-    Raises MediaLimitError for what is beyond the model, MediaError for what no model could take.
-    """
-    pixels = media.width * media.height
-    if limits.max_pixels is not None and pixels > limits.max_pixels:
-        raise MediaLimitError(
-            f"image {str(path)!r} has {pixels:,} pixels, the model takes {limits.max_pixels:,}; "
-            f"{_OTHER_MODEL}"
-        )
-    if media.mime in limits.mime and (
-        _is_plain(media.sha256, path) if media.plain is None else media.plain
-    ):
-        _check_bytes(media.size, "original", limits, path)
-        return "original"
-    recipe = _conversion(media, limits, path)
-    if limits.max_bytes is not None and 4 * pixels + _CONTAINER_BYTES > limits.max_bytes:
-        _check_bytes(_measured(media.sha256, media.mime, recipe, path), recipe, limits, path)
-    return recipe
+
+_A: Final[Mapping[MediaKind, str]] = {"image": "an image", "video": "a video"}
+
+
+def duration_of(path: Path) -> float | None:
+    """Return a video's length in seconds without reading its pictures; None where it cannot be told."""
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return read_video(data).duration_s
+    except (OSError, ValueError):
+        return None
 
 
 def load(media: Media, recipe: str) -> bytes:
-    """Return the bytes to send; blocking, so call it off the event loop.
+    """Return the bytes to send by a recipe (`harness.recipes`); blocking, so call it off the event loop.
 
-    `png` and `jpeg` turn the image upright and drop all metadata. Grey of more than 8 bits is shifted
-    right until its largest sample fits 8 bits, which keeps zero and all ratios; CMYK becomes RGB;
-    `jpeg` (quality 95, no chroma subsampling) lays transparency on white. Raises MediaError where the file
-    is gone, has changed since it was probed, or cannot be decoded.
+    Raises MediaError where the file is gone, has changed since it was probed, or cannot be decoded.
     """
-    if recipe not in RECIPE_VERSIONS:
-        raise MediaError(f"unknown recipe {recipe!r}; known: {', '.join(RECIPE_VERSIONS)}")
+    rule = read_recipe(recipe)
+    if rule.kind == "convert" or (media.kind == "video" and rule.kind != ORIGINAL):
+        raise MediaError(f"nothing can be sent by the recipe {recipe!r}; this is a {media.kind}")
     if media.path is None:
-        raise MediaError(f"no file is known for the image with sha256 {media.sha256}; give --data")
-    data = _read(media.path, str(media.path))
+        raise MediaError(f"no file is known for the {media.kind} with sha256 {media.sha256}; give --data")
+    data = _read(media.path, str(media.path), media.kind)
     if sha256_hex(data) != media.sha256:
         raise MediaChangedError(
-            f"image {str(media.path)!r} has changed since it was read; run again to take the new one",
+            f"{media.kind} {str(media.path)!r} has changed since it was read; run again to take the new one",
             media.path,
         )
-    if recipe == "original":
+    if rule.kind == ORIGINAL:
         return data
     try:
-        return convert(data, media.mime, recipe)
+        return convert(data, media.mime, rule)
     except BadImageError as error:
         raise _unusable(str(media.path), error) from error
 
@@ -132,21 +129,21 @@ def _unusable(shown: str, error: BadImageError) -> MediaError:
     return MediaError(f"cannot use image {shown!r}: {error}{mend}")
 
 
-def _read(path: Path, shown: str) -> bytes:
+def _read(path: Path, shown: str, what: str) -> bytes:
     try:
         state = path.stat()
         if not stat.S_ISREG(state.st_mode):
-            raise MediaError(f"image {shown!r} is no regular file; name an image file")
+            raise MediaError(f"{what} {shown!r} is no regular file; name an image or a video")
         if state.st_size > MAX_BYTES:
             raise MediaError(
-                f"image {shown!r} is {state.st_size:,} bytes, {MAX_BYTES:,} are allowed; make it smaller"
+                f"{what} {shown!r} is {state.st_size:,} bytes, {MAX_BYTES:,} are allowed; make it smaller"
             )
         return path.read_bytes()
     except FileNotFoundError as error:
-        raise MediaReadError(f"image {shown!r} does not exist; add it or correct the path") from error
+        raise MediaReadError(f"{what} {shown!r} does not exist; add it or correct the path") from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise MediaReadError(f"cannot read image {shown!r}: {reason}; check path and permissions") from error
+        raise MediaReadError(f"cannot read {what} {shown!r}: {reason}; check path and permissions") from error
 
 
 def _inspect(data: bytes) -> Structure:
@@ -173,34 +170,11 @@ def _guard(width: int, height: int) -> None:
         )
 
 
-def _check_bytes(size: int, recipe: str, limits: ImageLimits, path: Path) -> None:
-    if limits.max_bytes is not None and size > limits.max_bytes:
-        raise MediaLimitError(
-            f"image {str(path)!r} is {size:,} bytes as {recipe!r}, the model takes {limits.max_bytes:,}; "
-            f"{_OTHER_MODEL}"
-        )
-
-
 @lru_cache(maxsize=4096)
-def _is_plain(sha256: str, path: Path) -> bool:
-    """Tell whether the samples need no conversion; `sha256` keys the cache, since paths may change."""
-    data = _read(path, str(path))
+def is_plain(sha256: str, path: Path) -> bool:
+    """Tell whether an image's samples need no conversion; `sha256` keys the cache, since paths may change."""
+    data = _read(path, str(path), "image")
     try:
         return read_structure(data).plain
     except BadImageError as error:
         raise _unusable(str(path), error) from error
-
-
-def _conversion(media: Media, limits: ImageLimits, path: Path) -> str:
-    for recipe, mime in MIME_OF_RECIPE.items():
-        if mime in limits.mime:
-            return recipe
-    raise MediaLimitError(
-        f"image {str(path)!r} is {media.mime}, the model takes {', '.join(limits.mime) or 'no images'}; "
-        f"{_OTHER_MODEL}"
-    )
-
-
-@lru_cache(maxsize=1024)
-def _measured(sha256: str, mime: str, recipe: str, path: Path) -> int:
-    return len(load(Media(sha256, mime, 0, 0, 0, path), recipe))

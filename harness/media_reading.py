@@ -12,13 +12,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeAlias
 
 from harness.errors import HarnessError, MediaError
-from harness.media import Media, probe
+from harness.media import Media, duration_of, probe
 from harness.moments import now_us
 
 THREADS: Final = 4
@@ -118,7 +118,9 @@ class MediaReader:
         for path, _ in files:
             if path in known:
                 self.counts.known += 1
-                yield known[path]
+                found = known[path]
+                # Not noted with the others, and read off a few pages.
+                yield found if found.kind == "image" else replace(found, duration_s=duration_of(path))
             else:
                 yield waiting[path].result()[path]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -30,7 +30,20 @@ class ImagePart:
     recipe: str = "original"
 
 
-Part: TypeAlias = TextPart | ImagePart
+@dataclass(frozen=True, slots=True)
+class VideoPart:
+    """A video within a message, sent natively, never as frames.
+
+    `fps`: how many frames of each second the model is shown; None: as its server has it.
+    """
+
+    media: Media
+    recipe: str = "original"
+    fps: float | None = None
+
+
+MediaPart: TypeAlias = ImagePart | VideoPart
+Part: TypeAlias = TextPart | MediaPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +52,14 @@ class Message:
 
     role: Role
     parts: tuple[Part, ...]
+
+
+def media_parts(messages: Iterable[Message]) -> Iterator[MediaPart]:
+    """Give the images and videos of messages, in order."""
+    for message in messages:
+        for part in message.parts:
+            if not isinstance(part, TextPart):
+                yield part
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,11 @@ from harness.benchmarks.base import Benchmark
 from harness.canonical import JSON
 from harness.config import Config
 from harness.credentials import check_names
-from harness.errors import ConfigError, UnsupportedInputError
+from harness.errors import ConfigError, MediaError, UnsupportedInputError
 from harness.messages import Message, Request, TextPart
 from harness.plans import ModelPlan
 from harness.providers.base import get_adapter
+from harness.recipes import ORIGINAL, read_recipe
 from harness.run_options import RunOptions
 from harness.settings import Model
 
@@ -54,7 +55,8 @@ def chosen_models(options: RunOptions, config: Config, benchmark: Benchmark) -> 
         params, dropped = _params(model, options, config, benchmark)
         _check_params(model, params)
         reformatter = _reformatter(model, options, config, benchmark)
-        plans[name] = ModelPlan(model, params, dropped, reformatter)
+        recipe = image_recipe_of(model, options.image_recipe, config, benchmark)
+        plans[name] = ModelPlan(model, params, dropped, reformatter, recipe)
     return plans
 
 
@@ -82,6 +84,17 @@ def _check_address(model: Model) -> None:
             f"provider {provider.name!r} of model {model.name!r} has no address of its own; write yours in "
             f"harness.toml: [providers.{provider.name}] base_url = {json.dumps(provider.base_url_like)}"
         )
+
+
+def image_recipe_of(model: Model, wish: str | None, config: Config, benchmark: Benchmark) -> str:
+    """Return how images are made ready for a model, in one spelling: as the command says (`wish`), else the
+    settings of the model, those of the benchmark, or the benchmark itself. Raises ConfigError.
+    """
+    configured = model.image_recipe or config.benchmark(benchmark.name).image_recipe
+    try:
+        return str(read_recipe(wish or configured or benchmark.image_recipe or ORIGINAL))
+    except MediaError as error:
+        raise ConfigError(f"--image-recipe: {error}") from error
 
 
 def _check_structured(model: Model, options: RunOptions) -> None:

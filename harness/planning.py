@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.attempts import attempt_policy
@@ -20,6 +20,7 @@ from harness.messages import Schema
 from harness.model_choice import COMMON_PARAMS, chosen_models, retired_notes
 from harness.nearest import nearest
 from harness.plans import ConditionPlan, ModelPlan
+from harness.recipes import ORIGINAL
 from harness.reformatter import FEEDBACK_PROMPT, QUOTING_PROMPT
 from harness.run_options import RunOptions
 from harness.settings import Model
@@ -163,7 +164,8 @@ def _wanted(prompt: Prompt, schema: Schema | None, blobs: _Blobs) -> ConditionWa
 
 def _model_wanted(plan: ModelPlan) -> ModelWanted:
     reformatter = None if plan.reformatter is None else plan.reformatter.name
-    return _identity(plan.model, plan.params, plan.dropped_params, reformatter)
+    found = _identity(plan.model, plan.params, plan.dropped_params, reformatter)
+    return replace(found, image_recipe=plan.image_recipe)
 
 
 def _identity(
@@ -218,6 +220,10 @@ def _notes(
     broken, first = broken_cases(cases.cases)
     if broken:
         notes.append(f"{broken} cases cannot be asked and end as case_error; first: {first}")
+    recipes = {name: plan.image_recipe for name, plan in models.items() if plan.image_recipe != ORIGINAL}
+    if recipes:
+        told = ", ".join(f"{name} {recipe}" for name, recipe in recipes.items())
+        notes.append(f"images are not sent as they are: {told}; each record says what was done")
     for name, plan in models.items():
         if plan.dropped_params:
             notes.append(f"{name} does not take {', '.join(plan.dropped_params)}: left out and recorded")

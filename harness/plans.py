@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from harness.attempts import AttemptPolicy
 from harness.benchmarks.base import Benchmark, Case, Prompt
 from harness.cache.rows import UnitId
 from harness.canonical import JSON
-from harness.media import choose_recipe
-from harness.messages import ImagePart, Message, Part, Request, Schema, Structured
-from harness.settings import Model
+from harness.media import Media
+from harness.media_limits import base64_bytes, check_request_bytes, check_video, choose_recipe, encoded_size
+from harness.messages import ImagePart, Message, Part, Request, Schema, Structured, TextPart
+from harness.recipes import ORIGINAL
+from harness.settings import Model, limits_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +30,16 @@ class ConditionPlan:
 
 @dataclass(frozen=True, slots=True)
 class ModelPlan:
-    """A model with the parameters that are sent, and who restates its unusable answers."""
+    """A model with the parameters that are sent, and who restates its unusable answers.
+
+    `image_recipe` is how its images are to be made ready; what comes of it differs from image to image.
+    """
 
     model: Model
     params: Mapping[str, JSON]
     dropped_params: tuple[str, ...] = ()
     reformatter: Model | None = None
+    image_recipe: str = ORIGINAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,7 @@ class Unit:
 def first_request(benchmark: Benchmark, unit: Unit, structured: Structured, attempt: int = 1) -> Request:
     """Return what a unit asks without feedback; may read images. Raises MediaError, UnsupportedInputError."""
     messages = benchmark.render(unit.case, unit.condition.name, unit.condition.prompt)
-    return unit_request(unit, with_recipes(messages, unit.model.model), structured, attempt)
+    return unit_request(unit, with_recipes(messages, unit.model), structured, attempt)
 
 
 def unit_request(unit: Unit, messages: tuple[Message, ...], structured: Structured, attempt: int) -> Request:
@@ -66,12 +72,48 @@ def unit_request(unit: Unit, messages: tuple[Message, ...], structured: Structur
     )
 
 
-def with_recipes(messages: tuple[Message, ...], model: Model) -> tuple[Message, ...]:
-    """Return the messages with the recipe by which the model takes each image; may read the images."""
+def with_recipes(messages: tuple[Message, ...], plan: ModelPlan) -> tuple[Message, ...]:
+    """Return the messages with the recipe by which the model gets each image; may read the images.
+
+    Raises MediaLimitError for media that are beyond the model's limits.
+    """
+    model, limits, sizes = plan.model, limits_of(plan.model), _Sizes()
+    shown = f"model {model.name!r}"
 
     def chosen(part: Part) -> Part:
-        if not isinstance(part, ImagePart) or part.media.path is None:
+        if isinstance(part, TextPart) or part.media.path is None:
             return part
-        return replace(part, recipe=choose_recipe(part.media, model.image, part.media.path))
+        if not isinstance(part, ImagePart):
+            check_video(part.media, limits.video, shown)
+            sizes.known += base64_bytes(part.media.size)
+            return part
+        found = choose_recipe(part.media, limits.image, part.media.path, plan.image_recipe, model=shown)
+        if found.size is None:
+            sizes.unknown.append((part.media, found.recipe))
+        else:
+            sizes.known += base64_bytes(found.size)
+        return replace(part, recipe=found.recipe)
 
-    return tuple(Message(one.role, tuple(chosen(part) for part in one.parts)) for one in messages)
+    made = tuple(Message(one.role, tuple(chosen(part) for part in one.parts)) for one in messages)
+    check_request_bytes(sizes.least(limits.max_request_bytes), limits.max_request_bytes, shown)
+    return made
+
+
+@dataclass(slots=True)
+class _Sizes:
+    """The media of a request in bytes of base64, as far as they are known without encoding them."""
+
+    known: int = 0
+    unknown: list[tuple[Media, str]] = field(default_factory=list)
+
+    def least(self, limit: int | None) -> int:
+        """Return how many bytes of base64 go out at least; exact wherever that might be beyond the limit."""
+        most = self.known + sum(base64_bytes(4 * one.width * one.height + 65_536) for one, _ in self.unknown)
+        if limit is None or most <= limit:
+            return self.known
+        sizes = (
+            encoded_size(one.sha256, one.mime, recipe, one.path)[0]
+            for one, recipe in self.unknown
+            if one.path is not None
+        )
+        return self.known + sum(map(base64_bytes, sizes))

@@ -20,7 +20,8 @@ class RunOptions:
     """Everything that decides what a run wants; how it is done stands in `SessionOptions`.
 
     `data` and `prompt` are absolute paths. `reformatter` "none": nobody restates unusable answers; None:
-    the configured one, else the benchmark's own.
+    the configured one, else the benchmark's own. `image_recipe` None: that of each model's settings, else of
+    the benchmark's.
     """
 
     benchmark: str
@@ -37,6 +38,7 @@ class RunOptions:
     params: Mapping[str, JsonValue] = field(default_factory=dict)
     prompt: str | None = None
     drop_unsupported: bool = False
+    image_recipe: str | None = None
 
     def to_json(self) -> Mapping[str, JSON]:
         """Return the options as a session keeps them."""

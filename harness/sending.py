@@ -13,14 +13,16 @@ from harness.cache.rows import NewExchange
 from harness.canonical import sha256_hex
 from harness.identity import Built
 from harness.media import load
+from harness.media_limits import check_request_bytes
 from harness.media_threads import in_media_thread
-from harness.messages import Fault, ImagePart, RawReply, Reply, Request, WireRequest
+from harness.messages import Fault, RawReply, Reply, Request, WireRequest, media_parts
 from harness.outcomes import ExchangeOutcome
 from harness.providers.base import get_adapter, read
 from harness.providers.encoding import encode_body, mask_headers, mask_secrets
 from harness.providers.limit_headers import LearnedLimits, limits_from_headers
 from harness.providers.transport import Sent, Transport
 from harness.providers.transport_flight import KEPT_OF_TOO_LONG
+from harness.recipes import ORIGINAL
 from harness.settings import Model
 
 Now: TypeAlias = Callable[[], float]
@@ -63,9 +65,12 @@ class Sender:
     ) -> tuple[NewExchange, Reply | Fault]:
         """Send once; return the exchange as it is to be stored, keys masked, and what it means.
 
-        Raises MediaError where a medium cannot be read or has changed; nothing was sent then.
+        Raises MediaError where a medium cannot be read or has changed, or the body is larger than the model
+        takes; nothing was sent then.
         """
         body, media_sent = await _encoded(request, built.wire)
+        limit = model.max_request_bytes or model.provider.max_request_bytes
+        check_request_bytes(len(body), limit, f"model {model.name!r}")
         adapter = get_adapter(model.provider.adapter)
         api_key = self.keys.get(model.provider.api_key_env or "")
         started_at = self.now()
@@ -161,7 +166,7 @@ def _start(raw: RawReply) -> RawReply:
 
 async def _encoded(request: Request, wire: WireRequest) -> tuple[bytes, dict[str, str]]:
     """Return what `_encode` does: in a thread where media are loaded, at once where there are none."""
-    if any(isinstance(part, ImagePart) for message in request.messages for part in message.parts):
+    if next(media_parts(request.messages), None) is not None:
         return await in_media_thread(_encode, request, wire)
     return _encode(request, wire)
 
@@ -170,12 +175,11 @@ def _encode(request: Request, wire: WireRequest) -> tuple[bytes, dict[str, str]]
     """Return the body to be sent and, for each medium, the digest of the bytes it was sent as."""
     media_bytes: dict[tuple[str, str], bytes] = {}
     media_sent: dict[str, str] = {}
-    for message in request.messages:
-        for part in message.parts:
-            if isinstance(part, ImagePart) and (part.media.sha256, part.recipe) not in media_bytes:
-                data = load(part.media, part.recipe)
-                media_bytes[part.media.sha256, part.recipe] = data
-                media_sent[part.media.sha256] = (
-                    part.media.sha256 if part.recipe == "original" else sha256_hex(data)
-                )
+    for part in media_parts(request.messages):
+        if (part.media.sha256, part.recipe) not in media_bytes:
+            data = load(part.media, part.recipe)
+            media_bytes[part.media.sha256, part.recipe] = data
+            media_sent[part.media.sha256] = (
+                part.media.sha256 if part.recipe == ORIGINAL else sha256_hex(data)
+            )
     return encode_body(wire, media_bytes), media_sent

@@ -6,7 +6,7 @@ Every field is classified by `ANSWER_FIELDS_*`: what changes the answer enters t
 from __future__ import annotations
 
 from datetime import date
-from typing import Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -20,6 +20,9 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+SettingsT = TypeVar("SettingsT", bound=Settings)
+
+
 class ErrorRule(Settings):
     """Recognises one kind of error body: every field that is given must match.
 
@@ -31,7 +34,42 @@ class ErrorRule(Settings):
     message: str | None = None
 
 
-class Provider(Settings):
+class ImageLimits(Settings):
+    """What is taken of one image, as it is sent; None is unknown.
+
+    `max_base64_bytes` counts the text that it is encoded as (4 for each 3 bytes), `max_side` is the longest
+    side in pixels. `mime` None: PNG, JPEG and WebP.
+    """
+
+    max_bytes: int | None = Field(default=None, gt=0)
+    max_base64_bytes: int | None = Field(default=None, gt=0)
+    max_pixels: int | None = Field(default=None, gt=0)
+    max_side: int | None = Field(default=None, gt=0)
+    mime: tuple[str, ...] | None = None
+
+
+class VideoLimits(Settings):
+    """What is taken of one video; None is unknown. `mime` None: whatever container we can tell."""
+
+    max_bytes: int | None = Field(default=None, gt=0)
+    mime: tuple[str, ...] | None = None
+
+
+class MediaLimits(Settings):
+    """What a request may carry: of a provider for all its models, or of a model, key by key in its place.
+
+    Checked before sending; what is beyond them is `not_applicable`. None is unknown. `max_request_bytes` is
+    the whole body, media as base64.
+    """
+
+    max_images: int | None = Field(default=None, gt=0)
+    max_videos: int | None = Field(default=None, gt=0)
+    max_request_bytes: int | None = Field(default=None, gt=0)
+    image: ImageLimits = ImageLimits()
+    video: VideoLimits = VideoLimits()
+
+
+class Provider(MediaLimits):
     """Who is called: an account and a wire format."""
 
     name: str
@@ -48,6 +86,10 @@ class Provider(Settings):
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     reasoning_fields: tuple[str, ...] = ("reasoning", "reasoning_content")
     verify_tls: bool = True
+    video_format: Literal["none", "video_url", "vllm", "dashscope"] = "none"
+    """How adapter `openai` sends a video. `video_url`: as a data URL in a part of that type, frames per
+    second left to the server. `vllm`, `dashscope`: the same, with frames per second as these two take them.
+    """
     errors: dict[str, tuple[ErrorRule, ...]] = Field(default_factory=dict)
     """Exchange outcome name -> rules tried before the adapter's own reading."""
     price_source: str | None = None
@@ -73,15 +115,7 @@ class Price(Settings):
     """Who said so, and when."""
 
 
-class ImageLimits(Settings):
-    """What a model takes of one image; None is unknown."""
-
-    max_bytes: int | None = Field(default=None, gt=0)
-    max_pixels: int | None = Field(default=None, gt=0)
-    mime: tuple[str, ...] = ("image/png", "image/jpeg", "image/webp")
-
-
-class Model(Settings):
+class Model(MediaLimits):
     """Which weights are asked, and what they can do."""
 
     name: str
@@ -91,8 +125,8 @@ class Model(Settings):
     structured: tuple[Literal["json", "schema"], ...] = ()
     context_tokens: int | None = Field(default=None, gt=0)
     max_output_tokens: int | None = Field(default=None, gt=0)
-    max_images: int | None = Field(default=None, gt=0)
-    image: ImageLimits = ImageLimits()
+    image_recipe: str | None = None
+    """How images are made ready for it (`harness.recipes`); None: the benchmark's way, else as they are."""
     unsupported_params: tuple[str, ...] = ()
     params: dict[str, JsonValue] = Field(default_factory=dict)
     requests_per_minute: float | None = Field(default=None, gt=0)
@@ -118,10 +152,26 @@ class Model(Settings):
         return self.provider.adapter == "simulator"
 
 
-ANSWER_FIELDS_PROVIDER = frozenset({"adapter", "base_url", "endpoint", "headers", "max_tokens_field"})
+def limits_of(model: Model) -> MediaLimits:
+    """Return what a request to a model may carry: the model's own limits, else its provider's, key by key."""
+    return _laid_over(MediaLimits, model.provider, model)
+
+
+def _laid_over(kind: type[SettingsT], below: Settings, above: Settings) -> SettingsT:
+    found: dict[str, Any] = {}
+    for name in kind.model_fields:
+        under, over = getattr(below, name), getattr(above, name)
+        nested = isinstance(over, Settings) and isinstance(under, Settings)
+        found[name] = _laid_over(type(over), under, over) if nested else under if over is None else over
+    return kind.model_construct(**found)
+
+
+ANSWER_FIELDS_PROVIDER = frozenset(
+    {"adapter", "base_url", "endpoint", "headers", "max_tokens_field", "video_format"}
+)
 """Provider fields that change the answer; `base_url` counts only where no `endpoint` is named."""
 
-ANSWER_FIELDS_MODEL = frozenset({"model", "provider", "params"})
+ANSWER_FIELDS_MODEL = frozenset({"model", "provider", "params", "image_recipe"})
 """Model fields that change the answer. All others must not change the key.
 
 `max_output_tokens` does where a format demands a limit and neither request nor `params` give one: it is sent.

@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
 
-from harness.errors import ConfigError
+from harness.errors import ConfigError, MediaError
 from harness.nearest import nearest, nearest_or_known
 from harness.outcomes import ExchangeOutcome
+from harness.recipes import read_recipe
 from harness.settings import IMPORTED, ErrorRule, Model, Provider, Settings
 from harness.toml_file import Table
 
@@ -68,7 +69,18 @@ def build_model(name: str, table: Table, provider: Provider, where: str) -> Mode
     _check_fields(table, Model, {"name"}, where)
     if not table.get("model"):
         raise ConfigError(f"{where}: model is missing; set it to the name that the provider knows it by")
-    return _validated(Model, {**table, "name": name, "provider": provider.model_dump()}, where)
+    model = _validated(Model, {**table, "name": name, "provider": provider.model_dump()}, where)
+    check_recipe(model.image_recipe, where)
+    return model
+
+
+def check_recipe(recipe: str | None, where: str) -> None:
+    """Raise ConfigError where a text names no recipe for images."""
+    if recipe is not None:
+        try:
+            read_recipe(recipe)
+        except MediaError as error:
+            raise ConfigError(f"{where} image_recipe: {error}") from error
 
 
 def _check_name(name: str, where: str) -> None:

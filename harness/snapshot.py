@@ -11,8 +11,8 @@ from harness.benchmarks.base import Case, CaseSet
 from harness.canonical import JSON, canonical_json
 from harness.media import Media
 
-Place: TypeAlias = tuple[Path | None, bool | None]
-"""Where a medium lies, and whether its samples are plain (see `Media`)."""
+Place: TypeAlias = tuple[Path | None, bool | None, float | None]
+"""Where a medium lies, whether its samples are plain, and a video's length in seconds (see `Media`)."""
 
 
 def encode_cases(cases: CaseSet) -> bytes:
@@ -65,8 +65,8 @@ def decode_case(line: bytes, places: Mapping[str, Sequence[Place]] | None = None
             role: tuple(Media(**one) for one in many)
             if places is None
             else tuple(
-                Media(**one, path=path, plain=plain)
-                for one, (path, plain) in zip(many, places[role], strict=True)
+                Media(**one, path=path, plain=plain, duration_s=duration_s)
+                for one, (path, plain, duration_s) in zip(many, places[role], strict=True)
             )
             for role, many in media.items()
         },

@@ -21,7 +21,7 @@ from harness.errors import (
     UnsupportedInputError,
 )
 from harness.media_threads import in_media_thread
-from harness.messages import ImagePart, Message, Request, Structured
+from harness.messages import Message, Request, Structured, media_parts
 from harness.outcomes import UnitOutcome
 from harness.plans import ConditionPlan, Unit, unit_request, with_recipes
 from harness.reformatter import feedback_messages, reformat_request
@@ -92,9 +92,9 @@ class UnitRunner:
     async def _messages(self, unit: Unit) -> tuple[Message, ...]:
         """Return the messages; recipes are chosen off the event loop, since that may read the images."""
         messages = self._benchmark.render(unit.case, unit.condition.name, unit.condition.prompt)
-        if not any(isinstance(part, ImagePart) for message in messages for part in message.parts):
+        if next(media_parts(messages), None) is None:
             return messages
-        return await in_media_thread(with_recipes, messages, unit.model.model)
+        return await in_media_thread(with_recipes, messages, unit.model)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ from harness.providers.base import ADAPTERS, get_adapter
 from harness.providers.limit_headers import Dialect, limits_from_headers
 from harness.providers.waits import duration_s, wait_in_headers, wait_in_message, wait_until_reset
 from harness.snapshot import decode_cases, encode_cases
+from harness.video_structure import BadVideoError, read_video
 
 # Imported here, not when first used: a coverage-guided fuzzer watches what is imported with this module.
 # Their order is the corpora's: append a new one.
@@ -338,8 +339,10 @@ def _check_image(path: Path, data: bytes) -> None:
     except MediaError as refused:
         assert "'any'" in str(refused), f"does not name the file: {refused}"
         return
-    assert media.width > 0 and media.height > 0
     assert load(media, "original") == data
+    if media.kind == "video":
+        return
+    assert media.width > 0 and media.height > 0
     if media.width * media.height <= _FEW_PIXELS:
         try:
             converted = load(media, "png")
@@ -347,6 +350,17 @@ def _check_image(path: Path, data: bytes) -> None:
             assert str(refused)
             return
         assert read_structure(converted).mime == "image/png"
+
+
+def video(data: bytes) -> None:
+    """Any bytes as a video: refused with a sentence, or a size and a length (none, or more than zero)."""
+    try:
+        found = read_video(data)
+    except BadVideoError as refused:
+        assert str(refused)
+        return
+    assert found.width >= 0 and found.height >= 0
+    assert found.duration_s is None or 0 < found.duration_s < float("inf")
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
@@ -358,6 +372,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "image": image,
     "reading": reading,
     "reply": reply,
+    "video": video,
 }
 
 assert len(LABELS) == 22  # the corpora's triage answers name them all

@@ -120,6 +120,8 @@ class Benchmark(Protocol):
     """What to print when the default differs from the paper's; None when it does not."""
     default_params: Mapping[str, JSON]
     """Decoding parameters that the paper states; empty where it states none."""
+    image_recipe: str | None
+    """How images are made ready where the paper fixes that (`harness.recipes`); None: as they are."""
     scorer: str
     """Name and version of the scoring code, e.g. "triage-1"."""
     numbers: tuple[str, ...]

@@ -19,11 +19,13 @@ from harness.canonical import JSON
 from harness.case_spool import SpooledCases, SpoolWriter
 from harness.errors import MediaError
 from harness.line_spool import LineSpool
-from harness.media import Media
+from harness.media import Media, MediaKind, of_kind
 from harness.media_reading import MediaReader, Note
 
 BATCH: Final = 500
 """Cases whose media are looked up at once."""
+
+_IMAGE: Final[MediaKind] = "image"
 
 FaultsOf: TypeAlias = Callable[[Mapping[str, JSON]], Iterator[str]]
 
@@ -33,13 +35,15 @@ class CaseForm:
     """How the lines of one benchmark become cases.
 
     `faults` yields what is wrong with a line, `media` returns the paths of its files as written, `case` makes
-    the case of a line without faults and of what these files are.
+    the case of a line without faults and of what these files are. `kinds` returns what each file must be;
+    None: images, all of them.
     """
 
     fields: Fields
     faults: FaultsOf
     media: Callable[[Mapping[str, JSON]], Sequence[str]]
     case: Callable[[Mapping[str, JSON], Sequence[Media | MediaError]], Case]
+    kinds: Callable[[Mapping[str, JSON]], Sequence[MediaKind]] | None = None
 
 
 class CheckedLines:
@@ -78,8 +82,19 @@ class CheckedLines:
         found = media.read([(folder / name, name) for of_case in names for name in of_case])
         for value, of_case in zip(values, names, strict=True):
             seen = list(islice(found, len(of_case)))
-            case = self._form.case(value, [one.media if isinstance(one, Note) else one for one in seen])
+            kinds = self._form.kinds(value) if self._form.kinds else [_IMAGE] * len(seen)
+            case = self._form.case(value, [*map(_wanted, seen, kinds, of_case)])
             spool.append(case, [one for one in seen if isinstance(one, Note)])
+
+
+def _wanted(found: Media | Note | MediaError, kind: MediaKind, name: str) -> Media | MediaError:
+    """Return a medium of the wanted kind, else what is wrong with it."""
+    if isinstance(found, MediaError):
+        return found
+    try:
+        return of_kind(found.media if isinstance(found, Note) else found, kind, name)
+    except MediaError as error:
+        return error
 
 
 def without_faults(reader: Reader, lines: Iterable[Line], faults_of: FaultsOf) -> Iterator[Line]:

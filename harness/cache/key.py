@@ -8,8 +8,8 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from harness.canonical import canonical_json, sha256_hex
-from harness.media import RECIPE_VERSIONS
 from harness.messages import MediaSlot, WireRequest, WireValue
+from harness.recipes import RECIPE_VERSIONS, recipe_version
 from harness.settings import Provider
 
 KEY_VERSION: Final = 1
@@ -134,6 +134,5 @@ def _by_reference(value: WireValue, versions: Mapping[str, int]) -> object:
 
 
 def _medium(slot: MediaSlot, versions: Mapping[str, int]) -> object:
-    if slot.recipe not in versions:
-        raise ValueError(f"unknown recipe {slot.recipe!r}; known: {', '.join(sorted(versions))}")
-    return {"$media": [slot.media.sha256, slot.recipe, versions[slot.recipe]], "prefix": slot.prefix}
+    version = recipe_version(slot.recipe, versions)
+    return {"$media": [slot.media.sha256, slot.recipe, version], "prefix": slot.prefix}

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from pathlib import Path
 
 import click
 
-from harness.benchmarks.base import BENCHMARKS, CaseSet, get_benchmark
+from harness.benchmarks.base import BENCHMARKS, Benchmark, CaseSet, get_benchmark
+from harness.beyond_limits import beyond_limits
 from harness.cli.options import config_option, json_option, print_json, say
-from harness.config import load_config
+from harness.cli.session_options import comma_list
+from harness.cli.tables import terminal_width
+from harness.config import Config, load_config
 from harness.exit_codes import OK, USAGE
+from harness.model_choice import image_recipe_of
+from harness.plans import ModelPlan
 
 
 @click.group("data", epilog="Example: harness data check --benchmark triage --data data/triage")
@@ -26,16 +32,31 @@ def command() -> None:
     metavar="DIR",
     help="Folder with cases.jsonl. Default: the one of harness.toml, else the bundled sample.",
 )
+@click.option("--models", metavar="A,B", help="Also count the cases that are beyond these models' limits.")
+@click.option("--image-recipe", metavar="RECIPE", help="As for `harness run`.")
 @json_option
 @config_option
-def check(benchmark: str, data: Path | None, as_json: bool, config_path: Path | None) -> int:
+def check(
+    benchmark: str,
+    data: Path | None,
+    models: str | None,
+    image_recipe: str | None,
+    as_json: bool,
+    config_path: Path | None,
+) -> int:
     """Read every case file and image, and list everything that is wrong; exit 2 if anything is."""
     known = get_benchmark(benchmark)
-    folder = data or load_config(config_path).benchmark(benchmark).data or known.sample_dir()
+    config = load_config(config_path) if models or data is None else Config()
+    folder = data or config.benchmark(benchmark).data or known.sample_dir()
+    plans = [_plan(name, image_recipe, config, known) for name in comma_list(models)]
     problems = _folder_problems(folder) or known.check(folder)
-    counts = {} if problems else _counts(known.load(folder))
+    cases = None if problems else known.load(folder)
+    counts = {} if cases is None else _counts(cases)
+    asked = () if cases is None else cases.cases
+    beyond = {one.model.name: beyond_limits(known, asked, one) for one in plans}
     if as_json:
-        print_json({"benchmark": benchmark, "data": str(folder), "problems": problems, "counts": counts})
+        found = {"benchmark": benchmark, "data": str(folder), "problems": problems, "counts": counts}
+        print_json({**found, "beyond": {name: one.to_json() for name, one in beyond.items()}})
         return USAGE if problems else OK
     say(f"data: {folder}")
     for problem in problems:
@@ -45,6 +66,9 @@ def check(benchmark: str, data: Path | None, as_json: bool, config_path: Path | 
         return USAGE
     for name, count in counts.items():
         click.echo(f"{count:>7}  {name}")
+    for name, one in beyond.items():
+        for told in one.told(name, "cases"):
+            click.echo(textwrap.fill(told, terminal_width(), subsequent_indent="  ", break_on_hyphens=False))
     return OK
 
 
@@ -57,6 +81,11 @@ def sample(benchmark: str, out: Path) -> None:
     """Write the bundled synthetic sample, as a pattern for your own case files."""
     get_benchmark(benchmark).write_sample(out)
     click.echo(out)
+
+
+def _plan(name: str, image_recipe: str | None, config: Config, benchmark: Benchmark) -> ModelPlan:
+    model = config.model(name)
+    return ModelPlan(model, {}, image_recipe=image_recipe_of(model, image_recipe, config, benchmark))
 
 
 def _folder_problems(folder: Path) -> list[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import click
 
 from harness.cli.options import print_json
-from harness.cli.tables import Column, render_table
+from harness.cli.tables import Column, render_table, terminal_width
 from harness.dry_run import Forecast
 from harness.planning import Plan
 from harness.unit_states import UnitStates
@@ -48,6 +50,9 @@ def print_forecast(forecasts: list[Forecast], plan: Plan, states: UnitStates, *,
     click.echo(
         "tokens and USD: from one short answer a unit to all attempts in full,\nwithout the reformatter"
     )
+    for one in forecasts:
+        for told in one.beyond.told(one.model, "units"):
+            click.echo(textwrap.fill(told, terminal_width(), subsequent_indent="  ", break_on_hyphens=False))
     unpriced = [one.model for one in forecasts if one.usd_low is None]
     if unpriced:
         click.echo(f"price unknown: {', '.join(unpriced)}")

@@ -48,7 +48,8 @@ def say_how_to_go_on(code: int, opening: Opening, by_model: Totals, invocation: 
         totals += counts
     if totals[UnitOutcome.NOT_APPLICABLE]:
         say(
-            f"units beyond a model's inputs or limits: {totals[UnitOutcome.NOT_APPLICABLE]}; if that was a "
+            f"units beyond a model's inputs or limits: {totals[UnitOutcome.NOT_APPLICABLE]} (`harness data "
+            "check --models` says by which); shrink or convert images by --image-recipe, or, if that was a "
             "setting, mend it and add --again not_applicable"
         )
     if code == 0:

@@ -86,6 +86,11 @@ def _no_constant(text: str) -> Any:
 )
 @click.option("--prompt", type=click.Path(path_type=Path), metavar="FILE", help="Your own prompt.")
 @click.option("--drop-unsupported", is_flag=True, help="Leave out parameters that a model does not take.")
+@click.option(
+    "--image-recipe",
+    metavar="RECIPE",
+    help="How images are made ready, as convert or fit:max_side=2048. Default: sent as they are.",
+)
 @session_options
 @click.option("--name", metavar="NAME", help="A name for the run.")
 @config_option

@@ -16,7 +16,7 @@ from harness.config import Config
 from harness.errors import HarnessError, StoreError
 from harness.identity import Built, build
 from harness.manifest import BlobRef, ConditionWanted
-from harness.messages import Fault, ImagePart, Message, Part, Purpose, Request, Schema, Structured
+from harness.messages import Fault, Message, Part, Purpose, Request, Schema, Structured, TextPart
 from harness.offline.stored_run import StoredRun
 from harness.outcomes import UnitOutcome
 from harness.planning_thread import plan_in_thread
@@ -111,7 +111,9 @@ def snapshot_unit(stored: StoredRun, unit: UnitId, after: int) -> Unit:
     reformatter = None if wanted.reformatter is None else _model(stored, wanted.reformatter)
     restated = None if manifest.reformat is None else manifest.reformat.conditions.get(unit.condition)
     condition = _condition(stored, unit.condition, manifest.conditions[unit.condition], restated)
-    model = ModelPlan(_model(stored, unit.model), wanted.params, wanted.dropped_params, reformatter)
+    model = ModelPlan(
+        _model(stored, unit.model), wanted.params, wanted.dropped_params, reformatter, wanted.image_recipe
+    )
     case = stored.case_index.case(stored.case_index.place(unit.case_id))
     return Unit(stored.run.id, unit, case, condition, model, after)
 
@@ -190,11 +192,11 @@ async def next_ask(
 def _messages(planned: PlannedUnit) -> tuple[Message, ...]:
     unit = planned.unit
     messages = planned.benchmark.render(unit.case, unit.condition.name, unit.condition.prompt)
-    messages = with_recipes(messages, unit.model.model)
+    messages = with_recipes(messages, unit.model)
     recipes = planned.recipes or {}
 
     def chosen(part: Part) -> Part:
-        if isinstance(part, ImagePart) and part.media.path is None:
+        if not isinstance(part, TextPart) and part.media.path is None:
             return replace(part, recipe=recipes.get(part.media.sha256, part.recipe))
         return part
 

@@ -20,6 +20,7 @@ from harness.messages import (
     Request,
     TextPart,
     Usage,
+    VideoPart,
     WireRequest,
     WireValue,
 )
@@ -37,7 +38,9 @@ from harness.providers.bodies import (
     wire_json,
 )
 from harness.providers.faults import read_fault, read_fault_in_reply
+from harness.providers.gemini_stream import first_candidate, read_chunks
 from harness.providers.options import check_request, image_mime
+from harness.providers.videos import frames_per_second
 from harness.settings import Model, Provider
 
 _CONFIG_NAMES: Final = {
@@ -61,6 +64,11 @@ _RESERVED: Final = frozenset(
     {"contents", "systemInstruction", "candidateCount", "candidate_count", "n", "stream"}
 )
 
+# What Google calls these containers (ai.google.dev, "Video understanding", supported formats).
+_VIDEO_NAMES: Final = {"video/quicktime": "video/mov", "video/x-msvideo": "video/avi"}
+_MOST_FPS: Final = 24.0
+"""`VideoMetadata.fps` is in (0, 24]; 1 where it is not given (reference of the Gen AI SDKs)."""
+
 _BLOCKED: Final = frozenset(
     {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR", "IMAGE_SAFETY",
      "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "JAILBREAK"}
@@ -71,9 +79,10 @@ _NOT_BLOCKED: Final = frozenset({"", "BLOCK_REASON_UNSPECIFIED", "BLOCKED_REASON
 class GeminiAdapter:
     """`generateContent` at `{base_url}/models/MODEL:generateContent`; the key goes in a header.
 
-    Answers are never streamed: `stream` of a model is about transport, and this format has another address
-    for it, which would make the same question another request. `now_s` (Unix time) is asked only for waits
-    that are given as a date in an answer without a date.
+    With `stream` of a model it is `:streamGenerateContent?alt=sse`, with the same body: the address is
+    transport, so the key is the same, and both forms read alike. No catalogue model streams by default:
+    Google cuts no silent requests that we know of, and a stream is as silent while a model thinks. `now_s`
+    (Unix time) is asked only for waits that are given as a date in an answer without a date.
     """
 
     kind = "gemini"
@@ -111,20 +120,31 @@ class GeminiAdapter:
             _set(config, field, "--structured", option)
         if config:
             body["generationConfig"] = config
-        return WireRequest(_path(model), body, headers=dict(model.provider.headers), transport=transport)
+        return WireRequest(
+            _path(model),
+            body,
+            headers=dict(model.provider.headers),
+            transport=transport,
+            thinks_silently=model.stream,
+        )
 
     def auth_headers(self, provider: Provider, api_key: str | None) -> dict[str, str]:
         """Return the header that carries the key; a key in the URL would end in logs."""
         return {"x-goog-api-key": api_key} if api_key else {}
 
     def read_reply(self, raw: RawReply, provider: Provider) -> Reply | Fault:
-        """Return what a 2xx answer means, by its first candidate or the verdict on its prompt."""
-        reply = reply_object(raw.body)
+        """Return what a 2xx answer means, by its first candidate or the verdict on its prompt.
+
+        Streamed or not. A stream with an error in it, or that ends before a finish reason, is a fault,
+        whatever text it holds.
+        """
+        reply = reply_object(raw.body, read_chunks)
         if isinstance(reply, Fault):
             return reply
         usage = _usage(reply)
         if holds_error(reply):
-            return read_fault_in_reply(raw, error_in(0, reply), provider, self._now_s(), usage)
+            inner, began = error_in(0, reply), any(_texts(first_candidate(reply)))
+            return read_fault_in_reply(raw, inner, provider, self._now_s(), usage, began=began)
         if not any(key in reply for key in ("candidates", "promptFeedback", "usageMetadata")):
             return Fault(Outcome.MALFORMED_REPLY, "a reply that is no generated content", maybe_billed=True)
         served_model = as_text(reply.get("modelVersion")) or None
@@ -137,7 +157,8 @@ class GeminiAdapter:
 
 def _path(model: Model) -> str:
     name = model.model if "/" in model.model else f"models/{model.model}"
-    return f"/{quote(name, safe='/')}:generateContent"
+    method = "streamGenerateContent?alt=sse" if model.stream else "generateContent"
+    return f"/{quote(name, safe='/')}:{method}"
 
 
 def _split_system(messages: tuple[Message, ...]) -> tuple[list[Part], list[Message]]:
@@ -164,6 +185,13 @@ def _part(part: Part, model: Model) -> dict[str, WireValue]:
             return {"text": text}
         case ImagePart(media=media, recipe=recipe):
             return {"inlineData": {"mimeType": image_mime(part, model), "data": MediaSlot(media, recipe)}}
+        case VideoPart(media=media, recipe=recipe, fps=fps):
+            mime = _VIDEO_NAMES.get(media.mime, media.mime)
+            data: dict[str, WireValue] = {"mimeType": mime, "data": MediaSlot(media, recipe)}
+            found: dict[str, WireValue] = {"inlineData": data}
+            if fps is not None:
+                found["videoMetadata"] = {"fps": frames_per_second(part, _MOST_FPS)}
+            return found
         case _:
             raise UnsupportedInputError(f"the format 'gemini' cannot send {type(part).__name__}")
 
@@ -184,8 +212,7 @@ def _set(fields: dict[str, WireValue], field: str, name: str, value: WireValue) 
 def _read_candidate(reply: Object) -> Reply:
     feedback = as_object(reply.get("promptFeedback"))
     block = as_text(feedback.get("blockReason"))
-    candidates = reply.get("candidates")
-    candidate = as_object(candidates[0]) if isinstance(candidates, list) and candidates else {}
+    candidate = first_candidate(reply)
     finish = as_text(candidate.get("finishReason")) or (block or None)
     text, reasoning = _texts(candidate)
     words = as_text(candidate.get("finishMessage")) or as_text(feedback.get("blockReasonMessage"))

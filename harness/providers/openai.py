@@ -19,6 +19,7 @@ from harness.messages import (
     Request,
     Schema,
     TextPart,
+    VideoPart,
     WireRequest,
     WireValue,
 )
@@ -39,6 +40,7 @@ from harness.providers.faults import read_fault, read_fault_in_reply
 from harness.providers.options import check_request, image_mime
 from harness.providers.streams import fold_events, is_event_stream
 from harness.providers.strict_schemas import named_schema
+from harness.providers.videos import video_fields, video_part
 from harness.settings import Model, Provider
 
 _RESERVED: Final = frozenset({"model", "messages", "stream", "stream_options", "n"})
@@ -71,14 +73,15 @@ class OpenAIAdapter:
     def build(self, request: Request, model: Model) -> WireRequest:
         """Return the call. Unknown parameters keep their names; `max_tokens` takes the provider's.
 
-        Raises UnsupportedInputError for an image where the format has none, and for options that the model
-        is not known to take.
+        Raises UnsupportedInputError for an image or a video where the format has none, and for options that
+        the model is not known to take.
         """
         check_request(request, model, _RESERVED)
         body: dict[str, WireValue] = {
             "model": model.model,
             "messages": [_message(message, model) for message in request.messages],
         }
+        body |= video_fields(request.messages, model)
         transport: dict[str, WireValue] = {}
         for name, value in request.params.items():
             if name in TRANSPORT_PARAMS:
@@ -149,12 +152,21 @@ def _part(part: Part, message: Message, model: Model) -> dict[str, WireValue]:
         case TextPart(text=text):
             return {"type": "text", "text": text}
         case ImagePart(media=media, recipe=recipe):
-            if message.role != "user":
-                raise UnsupportedInputError(f"images can only stand in user messages, not {message.role!r}")
+            _check_role(message)
             slot = MediaSlot(media, recipe, prefix=f"data:{image_mime(part, model)};base64,")
             return {"type": "image_url", "image_url": {"url": slot}}
+        case VideoPart():
+            _check_role(message)
+            return video_part(part, model)
         case _:
             raise UnsupportedInputError(f"the format 'openai' cannot send {type(part).__name__}")
+
+
+def _check_role(message: Message) -> None:
+    if message.role != "user":
+        raise UnsupportedInputError(
+            f"images and videos can only stand in user messages, not {message.role!r}"
+        )
 
 
 def _response_format(request: Request) -> dict[str, WireValue] | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from harness.errors import UnsupportedInputError
-from harness.media import RECIPE_VERSIONS, mime_as_sent
-from harness.messages import ImagePart, Request
-from harness.settings import Model
+from harness.errors import MediaError, UnsupportedInputError
+from harness.messages import ImagePart, Request, VideoPart, media_parts
+from harness.recipes import read_recipe
+from harness.settings import MediaLimits, Model, limits_of
 
 
 def check_request(request: Request, model: Model, reserved: Collection[str]) -> None:
@@ -29,25 +29,40 @@ def check_request(request: Request, model: Model, reserved: Collection[str]) -> 
         )
     if request.structured == "schema" and request.schema is None:
         raise UnsupportedInputError("structured output 'schema' needs a schema; use --structured off")
-    _check_images(request, model)
+    _check_media(request, model)
 
 
 def image_mime(part: ImagePart, model: Model) -> str:
     """Return the MIME type under which an image is sent. Raises UnsupportedInputError on a new recipe."""
-    if part.recipe not in RECIPE_VERSIONS:
-        known = ", ".join(RECIPE_VERSIONS)
+    try:
+        recipe = read_recipe(part.recipe)
+    except MediaError as error:
+        raise UnsupportedInputError(f"cannot send an image to {model.name!r}: {error}") from error
+    return recipe.mime(part.media.mime)
+
+
+def _check_media(request: Request, model: Model) -> None:
+    parts = list(media_parts(request.messages))
+    if not parts:
+        return
+    limits = limits_of(model)
+    images = sum(isinstance(part, ImagePart) for part in parts)
+    _check_count("image", images, limits, model)
+    _check_count("video", len(parts) - images, limits, model)
+    for part in parts:
+        if part.media.kind != ("video" if isinstance(part, VideoPart) else "image"):
+            raise UnsupportedInputError(f"a {part.media.mime} stands in the place of another kind of medium")
+
+
+def _check_count(kind: str, count: int, limits: MediaLimits, model: Model) -> None:
+    if count and kind not in model.inputs:
         raise UnsupportedInputError(
-            f"cannot send an image by the recipe {part.recipe!r} to {model.name!r}; known: {known}"
+            f"model {model.name!r} takes no {kind}s; leave it out of this condition", limit="inputs"
         )
-    return mime_as_sent(part.media, part.recipe)
-
-
-def _check_images(request: Request, model: Model) -> None:
-    images = sum(isinstance(part, ImagePart) for message in request.messages for part in message.parts)
-    if images and "image" not in model.inputs:
-        raise UnsupportedInputError(f"model {model.name!r} takes no images; leave it out of this condition")
-    if model.max_images is not None and images > model.max_images:
+    most = limits.max_images if kind == "image" else limits.max_videos
+    if most is not None and count > most:
         raise UnsupportedInputError(
-            f"model {model.name!r} takes {model.max_images} images, the request has {images}; leave it "
-            "out of this condition, or correct its max_images"
+            f"model {model.name!r} takes {most} {kind}s, the request has {count}; leave it "
+            f"out of this condition, or correct its max_{kind}s",
+            limit=f"max_{kind}s",
         )

@@ -6,8 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
 import pytest
+from PIL import Image
 from request_examples import (
     DIFFERENCES,
     DIFFERENT,
@@ -27,9 +29,11 @@ from request_examples import (
 
 from harness.cache.key import endpoint_identity, normalised_url, wire_document
 from harness.identity import build
-from harness.media import RECIPE_VERSIONS
-from harness.messages import MediaSlot, Request, WireRequest
+from harness.media import Media, probe
+from harness.messages import ImagePart, MediaSlot, Message, Request, VideoPart, WireRequest
+from harness.plans import ModelPlan, with_recipes
 from harness.providers.base import ADAPTERS, get_adapter
+from harness.recipes import RECIPE_VERSIONS
 from harness.settings import (
     ANSWER_FIELDS_MODEL,
     ANSWER_FIELDS_PROVIDER,
@@ -38,6 +42,7 @@ from harness.settings import (
     Model,
     Price,
     Provider,
+    VideoLimits,
 )
 
 
@@ -96,7 +101,7 @@ def test_every_adapter_is_tried() -> None:
 
 def test_a_recipe_that_nobody_knows_is_refused() -> None:
     wire = WireRequest("/x", {"image": MediaSlot(MEDIA, "webp")})
-    with pytest.raises(ValueError, match="unknown recipe 'webp'; known: jpeg, original, png"):
+    with pytest.raises(ValueError, match="unknown recipe 'webp'; known: fit, jpeg, original, png"):
         wire_document(wire)
 
 
@@ -137,6 +142,14 @@ def test_a_named_endpoint_stands_for_whatever_address_it_has_today() -> None:
     assert identity("http://node1:8000/v1") == identity("http://node2:9000/v1") == "lab"
 
 
+LIMITS: Mapping[str, object] = {
+    "max_images": 9,
+    "max_videos": 9,
+    "max_request_bytes": 9,
+    "image": ImageLimits(max_bytes=9),
+    "video": VideoLimits(max_bytes=9),
+}
+
 PROVIDER_CHANGES: Mapping[str, object] = {
     "name": "other",
     "base_url": "http://other.test/v1",
@@ -151,6 +164,8 @@ PROVIDER_CHANGES: Mapping[str, object] = {
     "reasoning_fields": ("thoughts",),
     "verify_tls": False,
     "errors": {"auth": (ErrorRule(status=418),)},
+    "video_format": "dashscope",
+    **LIMITS,
 }
 
 MODEL_CHANGES: Mapping[str, object] = {
@@ -160,8 +175,8 @@ MODEL_CHANGES: Mapping[str, object] = {
     "structured": ("json",),
     "context_tokens": 9,
     "max_output_tokens": 9,
-    "max_images": 9,
-    "image": ImageLimits(max_bytes=9),
+    "image_recipe": "png",
+    **LIMITS,
     "unsupported_params": ("top_k",),
     "params": {"temperature": 1, "max_tokens": 100},
     "requests_per_minute": 9,
@@ -180,13 +195,36 @@ MODEL_CHANGES: Mapping[str, object] = {
     "note": "slow",
 }
 
-def setting_key(asked: Model) -> str:
-    """Return the key of a question in text, so that a model which takes no image can be asked too."""
-    return build(Request(turns(), params=asked.params), asked).key
+VIDEO_FORMATS = ("openai", "simulator")
+"""Adapters for which it is a provider's affair how a video is sent, or whether."""
+
+CLIP = VideoPart(Media("4" * 64, "video/mp4", 100, 8, 8), fps=2)
+
+
+def setting_key(asked: Model, field: str, image: Media) -> str:
+    """Return the key of a question in text, so that a model which takes no image can be asked too.
+
+    Fields about images and videos are tried with one.
+    """
+    messages = turns()
+    if field == "video_format" and asked.provider.adapter in VIDEO_FORMATS:
+        messages = (Message("user", (CLIP,)),)
+    if field == "image_recipe":
+        plan = ModelPlan(asked, {}, image_recipe=asked.image_recipe or "original")
+        messages = with_recipes(turns(ImagePart(image)), plan)
+    return build(Request(messages, params=asked.params), asked).key
 
 
 def usual(kind: Kind) -> Model:
-    return model(kind, params={"temperature": 0, "max_tokens": 100}, structured=())
+    served = provider(kind, video_format="vllm")
+    given = {"temperature": 0, "max_tokens": 100}
+    return model(kind, provider=served, params=given, structured=(), inputs=("text", "image", "video"))
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Media:
+    Image.new("L", (8, 8)).save(tmp_path / "a.png")
+    return probe(tmp_path / "a.png")
 
 
 def test_every_setting_is_classified_and_tried() -> None:  # F1 F2
@@ -200,7 +238,7 @@ def test_every_setting_is_classified_and_tried() -> None:  # F1 F2
 @EVERY_KIND
 @pytest.mark.parametrize("field", sorted(Provider.model_fields))
 def test_a_providers_setting_is_in_the_key_only_if_it_changes_the_answer(
-    kind: Kind, field: str
+    kind: Kind, field: str, image: Media
 ) -> None:  # F1 F2
     asked = usual(kind)
     value = OTHER[kind] if field == "adapter" else PROVIDER_CHANGES[field]
@@ -208,20 +246,22 @@ def test_a_providers_setting_is_in_the_key_only_if_it_changes_the_answer(
     changed = asked.model_copy(update={"provider": asked.provider.model_copy(update={field: value})})
     # These formats have one name for the limit of the output, whatever the provider's settings say.
     silent = field == "max_tokens_field" and kind in ("gemini", "anthropic", "openai-responses")
-    differs = setting_key(changed) != setting_key(asked)
+    silent |= field == "video_format" and kind not in VIDEO_FORMATS
+    differs = setting_key(changed, field, image) != setting_key(asked, field, image)
     assert differs is (field in ANSWER_FIELDS_PROVIDER and not silent)
 
 
 @EVERY_KIND
 @pytest.mark.parametrize("field", sorted(Model.model_fields))
 def test_a_models_setting_is_in_the_key_only_if_it_changes_the_answer(
-    kind: Kind, field: str
+    kind: Kind, field: str, image: Media
 ) -> None:  # F1 F2
     asked = usual(kind)
     value = provider(kind, base_url="http://other.test/v1") if field == "provider" else MODEL_CHANGES[field]
     assert value != getattr(asked, field)
     changed = asked.model_copy(update={field: value})
-    assert (setting_key(changed) != setting_key(asked)) is (field in ANSWER_FIELDS_MODEL)
+    differs = setting_key(changed, field, image) != setting_key(asked, field, image)
+    assert differs is (field in ANSWER_FIELDS_MODEL)
 
 
 @EVERY_KIND

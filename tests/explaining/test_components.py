@@ -26,10 +26,10 @@ from harness.cache.neighbours import StoredRequest
 from harness.canonical import canonical_json
 from harness.explaining.components import Identity, differences, stored_identity, wanted_identity
 from harness.identity import build
-from harness.media import RECIPE_VERSIONS
 from harness.messages import Request
 from harness.outcomes import ExchangeOutcome
 from harness.providers.base import get_adapter
+from harness.recipes import RECIPE_VERSIONS
 
 NAMED: Mapping[str, set[str]] = {
     "address": {"endpoint"},

@@ -394,7 +394,7 @@ def test_an_image_that_was_converted_is_known_by_its_stored_recipe(tmp_path: Pat
     write_cases(tmp_path / "data", 1)
     image = tmp_path / "data/images/000.png"
     Image.new("RGB", (16, 8)).save(image, format="BMP")
-    swept(tmp_path)
+    swept(tmp_path, "--image-recipe", "convert")
     (tmp_path / "harness.toml").unlink()
     found = harness("explain", "--case", "c000", "--store", tmp_path / "store.sqlite3", "--json").json
     assert (found["next"]["by"], found["next"]["asks"]) == ("snapshot", False)

@@ -169,14 +169,14 @@ def test_a_png_of_no_size_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_a_folder_and_a_pipe_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(MediaError, match=r"image '.*gone.png' does not exist"):
+    with pytest.raises(MediaError, match=r"file '.*gone.png' does not exist"):
         probe(tmp_path / "gone.png")
     with pytest.raises(MediaError, match="is no regular file"):
         probe(tmp_path)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(MediaError, match="is no regular file"):
         probe(tmp_path / "pipe")
-    with pytest.raises(MediaError, match="cannot read image"):
+    with pytest.raises(MediaError, match="cannot read file"):
         probe(tmp_path / "a\0b")
 
 

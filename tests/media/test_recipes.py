@@ -11,7 +11,9 @@ import pytest
 from PIL import Image
 
 from harness.errors import MediaError, MediaLimitError
-from harness.media import RECIPE_VERSIONS, Media, choose_recipe, load, mime_as_sent, probe
+from harness.media import Media, load, probe
+from harness.media_limits import choose_recipe
+from harness.recipes import read_recipe
 from harness.settings import ImageLimits
 
 ANY = ImageLimits()
@@ -30,18 +32,18 @@ def sent(media: Media, recipe: str) -> Image.Image:
     return image
 
 
-def chosen(media: Media, limits: ImageLimits = ANY) -> str:
+def chosen(media: Media, limits: ImageLimits = ANY, wish: str = "convert") -> str:
     assert media.path is not None
-    return choose_recipe(media, limits, media.path)
+    return choose_recipe(media, limits, media.path, wish).recipe
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
 def test_a_type_that_the_model_takes_goes_as_it_is(tmp_path: Path, kind: str) -> None:
     media = made(tmp_path, Image.fromarray(GREY), kind)
-    assert chosen(media) == "original"
+    assert chosen(media) == chosen(media, wish="original") == "original"
     assert media.path is not None
     assert load(media, "original") == media.path.read_bytes()
-    assert mime_as_sent(media, "original") == media.mime
+    assert read_recipe("original").mime(media.mime) == media.mime
 
 
 @pytest.mark.parametrize("kind", ["BMP", "TIFF", "GIF"])
@@ -49,7 +51,7 @@ def test_other_types_become_png_with_the_same_pixels(tmp_path: Path, kind: str) 
     media = made(tmp_path, Image.fromarray(GREY), kind)
     assert chosen(media) == "png"
     image = sent(media, "png")
-    assert (image.format, mime_as_sent(media, "png")) == ("PNG", "image/png")
+    assert (image.format, read_recipe("png").mime(media.mime)) == ("PNG", "image/png")
     assert (np.asarray(image.convert("L")) == GREY).all()
 
 
@@ -138,9 +140,13 @@ def test_conversion_depends_on_the_pixels_alone(tmp_path: Path, recipe: str) -> 
 def test_too_many_pixels_or_bytes_are_beyond_a_model(tmp_path: Path) -> None:
     media = made(tmp_path, Image.fromarray(GREY), "PNG")
     assert chosen(media, ImageLimits(max_pixels=2400, max_bytes=media.size)) == "original"
-    with pytest.raises(MediaLimitError, match="has 2,400 pixels, the model takes 2,399"):
+    says = (
+        r"has 2,400 pixels, the model takes 2,399 \(image.max_pixels\); choose --image-recipe "
+        "fit:max_pixels=2399, or leave the model out"
+    )
+    with pytest.raises(MediaLimitError, match=says):
         chosen(media, ImageLimits(max_pixels=2399))
-    with pytest.raises(MediaLimitError, match=r"bytes as 'original', the model takes"):
+    with pytest.raises(MediaLimitError, match=r"bytes, the model takes [0-9,]+ \(image.max_bytes\)"):
         chosen(media, ImageLimits(max_bytes=media.size - 1))
 
 
@@ -153,7 +159,7 @@ def test_bytes_are_counted_as_sent(tmp_path: Path) -> None:
         chosen(loud, ImageLimits(max_bytes=5_000))
 
 
-@pytest.mark.parametrize("recipe", list(RECIPE_VERSIONS))
+@pytest.mark.parametrize("recipe", ["original", "png", "jpeg", "jpeg:quality=50", "fit:max_side=9"])
 def test_a_file_that_changed_is_never_sent(tmp_path: Path, recipe: str) -> None:  # F4
     media = made(tmp_path, Image.fromarray(GREY), "PNG")
     assert media.path is not None
@@ -174,7 +180,7 @@ def test_a_lost_file_is_named(tmp_path: Path) -> None:
 
 def test_an_unknown_recipe_is_refused(tmp_path: Path) -> None:
     media = made(tmp_path, Image.fromarray(GREY), "PNG")
-    with pytest.raises(MediaError, match="unknown recipe 'gif'; known: original, png, jpeg"):
+    with pytest.raises(MediaError, match="unknown recipe 'gif'; known: original, convert, png"):
         load(media, "gif")
 
 

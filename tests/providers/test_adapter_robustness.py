@@ -142,6 +142,7 @@ def test_any_json_is_read(adapter: Adapter, status: int, headers: dict[str, str]
 def test_any_stream_is_read(adapter: Adapter, value: Any, junk: str) -> None:
     body = f"data: {json.dumps(value)}\n\n{junk}\ndata: {json.dumps(value)}\n\ndata: [DONE]\n\n"
     check(adapter, RawReply(200, {}, body.encode("utf-8", "surrogatepass")))
+    check(adapter, RawReply(200, {}, json.dumps([value, {"candidates": [value]}]).encode()))
 
 
 @EVERY

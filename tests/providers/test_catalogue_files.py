@@ -14,9 +14,10 @@ from wire_doubles import SCHEMA, ask, model
 import harness.providers as package
 from harness.canonical import canonical_json
 from harness.config import load_config
+from harness.media_limits import IMAGE_MIME
 from harness.pools.limits import pool_name
 from harness.providers.base import get_adapter
-from harness.settings import Model, Provider
+from harness.settings import Model, Provider, limits_of
 
 FOLDER = Path(package.__file__).parent
 FILES = sorted((FOLDER / "catalogue").glob("*.toml"))
@@ -53,7 +54,7 @@ def test_every_file_says_where_its_facts_are_from_and_of_when(path: Path) -> Non
 
 def test_every_model_that_reads_images_has_a_number_for_a_limit_or_none() -> None:
     for name, entry in all_models().items():
-        assert {"image/png", "image/jpeg"} <= set(entry.image.mime), name
+        assert {"image/png", "image/jpeg"} <= set(limits_of(entry).image.mime or IMAGE_MIME), name
         assert entry.max_images is None or "image" in entry.inputs, name
 
 

@@ -165,15 +165,16 @@ def test_a_fingerprint_that_errs_sends_nothing_wrong_and_is_forgotten(
     assert sent == {"m", "n"}, "the case with another image is another case, for both models"
 
 
-def test_sixteen_bit_images_are_converted_also_when_they_are_known(
+def test_sixteen_bit_images_are_converted_on_request_also_when_they_are_known(
     tmp_path: Path, read: list[str], server: ScriptedServer
 ) -> None:  # F17
     images = write_cases(tmp_path / "data", 1) / "images"
     Image.new("I;16", (16, 8), 40_000).save(images / "000.png")
     write_config(tmp_path, server.url, ["m", "n"])
-    assert harness(*run_args(tmp_path)).code == 0
+    wish = ("--image-recipe", "convert")
+    assert harness(*run_args(tmp_path), *wish).code == 0
     read.clear()
-    assert harness(*run_args(tmp_path, models="m,n")).code == 0 and read == []
+    assert harness(*run_args(tmp_path, models="m,n"), *wish).code == 0 and read == []
     sent = [images_of(arrival) for arrival in server.arrivals]
     assert len(sent) == 2 and sent[0] == sent[1]
 

@@ -62,6 +62,7 @@ class Triage:
         "Flash, which its provider has retired"
     )
     default_params: Mapping[str, JSON] = MappingProxyType({})
+    image_recipe: str | None = None
     scorer: str = "triage-1"
     numbers: tuple[str, ...] = NUMBERS
     conventions: Mapping[str, tuple[str, ...]] = MappingProxyType(

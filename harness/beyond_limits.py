@@ -1,0 +1,56 @@
+"""Which cases are beyond what a model takes, and by which limit: told before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from harness.benchmarks.base import Benchmark, Case
+from harness.canonical import JSON
+from harness.errors import MediaError, MediaLimitError, UnsupportedInputError
+from harness.identity import build
+from harness.messages import Request
+from harness.plans import ModelPlan, with_recipes
+
+
+@dataclass(slots=True)
+class Beyond:
+    """Units of one model that would end as `not_applicable`, by the setting that says so."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    first: dict[str, str] = field(default_factory=dict)
+    """Setting -> the first case beyond it, and the sentence about it."""
+
+    def add(self, case_id: str, error: MediaLimitError | UnsupportedInputError) -> None:
+        """Count one unit."""
+        limit = error.limit or "the wire format"
+        self.counts[limit] = self.counts.get(limit, 0) + 1
+        self.first.setdefault(limit, f"case {case_id!r}: {error}")
+
+    def told(self, model: str, what: str) -> Iterator[str]:
+        """Give a sentence a limit; `what` is counted, as "cases"."""
+        for limit, count in sorted(self.counts.items()):
+            yield f"{model}: {what} beyond its {limit}: {count}; first: {self.first[limit]}"
+
+    def to_json(self) -> Mapping[str, JSON]:
+        """Return limit -> number."""
+        return dict(self.counts)
+
+
+def beyond_limits(benchmark: Benchmark, cases: Iterable[Case], plan: ModelPlan) -> Beyond:
+    """Return which cases a model cannot be asked in the main conditions; may read images.
+
+    A case counts once. Those that no model could be sent are left out.
+    """
+    found = Beyond()
+    prompts = {name: benchmark.prompt(name) for name in benchmark.main_conditions}
+    for case in cases:
+        try:
+            for condition, prompt in prompts.items() if case.problem is None else ():
+                messages = with_recipes(benchmark.render(case, condition, prompt), plan)
+                build(Request(messages, params=plan.params), plan.model)
+        except (MediaLimitError, UnsupportedInputError) as error:
+            found.add(case.id, error)
+        except MediaError:
+            continue
+    return found
