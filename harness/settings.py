@@ -35,7 +35,7 @@ class Provider(Settings):
     """Who is called: an account and a wire format."""
 
     name: str
-    adapter: Literal["openai", "openai-responses", "gemini", "anthropic", "simulator", "imported"]
+    adapter: Literal["openai", "openai-responses", "gemini", "anthropic", "litellm", "simulator", "imported"]
     base_url: str = ""
     base_url_like: str | None = None
     """What an address looks like that only the user knows (Azure); then `base_url` may stand open."""
@@ -48,6 +48,8 @@ class Provider(Settings):
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     reasoning_fields: tuple[str, ...] = ("reasoning", "reasoning_content")
     verify_tls: bool = True
+    model_prefix: str = ""
+    """Put before the id of a model that is named `provider/model-id`, without an entry of its own."""
     errors: dict[str, tuple[ErrorRule, ...]] = Field(default_factory=dict)
     """Exchange outcome name -> rules tried before the adapter's own reading."""
     price_source: str | None = None

@@ -47,6 +47,7 @@ READS_ANSWERS = (
     "providers/faults.py",
     "providers/gemini.py",
     "providers/imported.py",
+    "providers/litellm_format.py",
     "providers/openai.py",
     "providers/openai_responses.py",
     "providers/options.py",
