@@ -69,8 +69,8 @@ class LiteLLMAdapter(OpenAIAdapter):
     """Chat arguments in OpenAI's form, which LiteLLM makes the provider's own request of when it is sent.
 
     `model` begins with LiteLLM's name of the provider: `bedrock/...`, `vertex_ai/...`, `cohere/...`. All
-    parameters go to LiteLLM under their names, its own (`aws_region_name`, `vertex_project`) included. Answers
-    are never streamed: `stream` of a model is about transport, and what is stored is one translated answer.
+    parameters go to LiteLLM under their names, its own (`aws_region_name`, `vertex_project`) included.
+    Answers are never streamed: `stream` of a model is about transport, and what is stored is one answer.
     """
 
     kind = "litellm"
