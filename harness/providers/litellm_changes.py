@@ -213,7 +213,7 @@ def _is_given(path: str, value: object) -> bool:
     """Tell whether a leaf of a request is of the question and its address, or of the format's structure."""
     if path == "$url" or (path == "$query" and not value) or path.startswith("$headers"):
         return True
-    if value == "?" or (isinstance(value, str) and _DOT in value):
+    if isinstance(value, str) and (_DOT in value or (value and not value.strip("? \n"))):
         return True
     return _last(path) in _STRUCTURE
 

@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -31,6 +31,8 @@ from harness.providers.litellm_format import VERSION
 
 INSTALL: Final = "pip install 'mllm-harness[litellm]'"
 _SHOWN: Final = 300
+_TELLING_LENGTH: Final = 12
+"""Shorter texts are words that LiteLLM's own sentences hold."""
 _NETWORK: Final = frozenset({"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"})
 _CLOSED_SWITCHES: Final[Mapping[str, object]] = {
     "num_retries": 0, "max_retries": 0, "drop_params": False, "caching": False, "fallbacks": None,
@@ -90,7 +92,7 @@ def outgoing(arguments: Mapping[str, Any], *, api_key: str | None, api_base: str
     call = _Call(api_key)
     error = _complete(call, arguments, api_base)[1]
     if call.taken is None:
-        raise _refused(call, error)
+        raise _refused(call, error, arguments)
     return call.taken
 
 
@@ -136,7 +138,7 @@ def _within(call: _Call) -> Iterator[None]:
         _here.call = None
 
 
-def _refused(call: _Call, error: BaseException | None) -> RefusedError:
+def _refused(call: _Call, error: BaseException | None, arguments: Mapping[str, Any]) -> RefusedError:
     if call.reached_for is not None:
         return RefusedError(
             f"LiteLLM wants to reach {call.reached_for} by itself before it sends, for a credential mostly, "
@@ -145,15 +147,30 @@ def _refused(call: _Call, error: BaseException | None) -> RefusedError:
         )
     kind = type(error).__name__
     about_key = kind in {"AuthenticationError", "NoCredentialsError", "PartialCredentialsError"}
-    return RefusedError(f"LiteLLM refuses it before sending: {_shown(error)}", about_key=about_key)
+    said = _shown(error, tuple(_said_in(arguments.get("messages"))))
+    return RefusedError(f"LiteLLM refuses it before sending: {said}", about_key=about_key)
 
 
-def _shown(error: BaseException | None) -> str:
-    """Return what LiteLLM says, without the traceback and the advice that it puts behind it."""
+def _said_in(messages: object) -> Iterator[str]:
+    """Yield the texts of a question, and the addresses of its images."""
+    if isinstance(messages, str):
+        yield messages
+    for item in messages.values() if isinstance(messages, dict) else ():
+        yield from _said_in(item)
+    for item in messages if isinstance(messages, list) else ():
+        yield from _said_in(item)
+
+
+def _shown(error: BaseException | None, texts: Sequence[str] = ()) -> str:
+    """Return what LiteLLM says, without its traceback, its advice, and these texts, which may be private."""
     if error is None or isinstance(error, _Taken):
         return "it asks for more than one exchange"
-    kind = type(error).__name__
-    words = " ".join(str(error).split())
+    kind, words = type(error).__name__, str(error)
+    for text in sorted(texts, key=len, reverse=True):
+        if len(text) >= _TELLING_LENGTH:
+            for spelling in (text, repr(text)[1:-1], json.dumps(text)[1:-1]):
+                words = words.replace(spelling, "(what was asked)")
+    words = " ".join(words.split())
     for tail in ("Traceback (most recent call last)", "To drop these, set"):
         words = words.partition(tail)[0].strip()
     return words.removeprefix(f"litellm.{kind}: ")[:_SHOWN] or kind

@@ -141,7 +141,8 @@ def test_any_json_is_read(adapter: Adapter, status: int, headers: dict[str, str]
 @given(value=VALUES, reply=VALUES)
 @settings(max_examples=150, deadline=None)
 def test_any_translation_is_read(value: Any, reply: Any) -> None:
-    check(LiteLLMAdapter(now_s=lambda: 1.8e9), RawReply(200, {REPLY: json.dumps(reply)}, json.dumps(value).encode()))
+    raw = RawReply(200, {REPLY: json.dumps(reply)}, json.dumps(value).encode())
+    check(LiteLLMAdapter(now_s=lambda: 1.8e9), raw)
 
 
 @EVERY

@@ -419,6 +419,19 @@ def test_providers_that_cannot_be_asked_with_one_request_are_refused_at_the_star
         litellm_sending.check(Model(name="m", model=model, provider=provider), {}, KEY)
 
 
+async def test_a_refusal_does_not_repeat_the_question(transport: Transport) -> None:
+    asked = Request((Message("wizard", (TextPart("a 61-year-old\nman with pain"),)),))  # type: ignore[arg-type]
+    with ScriptedServer() as server, pytest.raises(UnsupportedInputError) as refused:
+        await sent(transport, CASES["anthropic"], server.url, asked)
+    assert "before sending" in str(refused.value) and "61-year-old" not in str(refused.value)
+    assert server.arrivals == []
+
+
+async def test_texts_that_litellm_joins_are_told(transport: Transport) -> None:
+    asked = Request((Message("user", (TextPart("one part"), TextPart("another"))),))
+    assert await changes(transport, "mistral", asked) == ["text joined with other text: messages[0].content"]
+
+
 # --- what LiteLLM may not do ---
 
 
