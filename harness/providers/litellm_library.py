@@ -21,6 +21,7 @@ from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
+from urllib.parse import quote
 
 import httpx
 
@@ -254,6 +255,7 @@ def _loaded() -> _Library:
         library.num_retries = 0
         _quiet(library)
         _give_vertex_tokens()
+        _keep_colons()
         # Not `litellm.completion`, which may hand the call to a compiled client.
         completion = import_module("litellm.main").completion
         return _Library(completion, import_module("litellm._internal_context").internal_sub_call)
@@ -284,3 +286,16 @@ def _give_vertex_tokens() -> None:
         return call.api_key, project_id
 
     base.get_access_token = given
+
+
+def _keep_colons() -> None:
+    """Let Bedrock's addresses hold the colon of a model id as it is: aiohttp undoes the escape of one.
+
+    AWS signs the address, so it must arrive as it was signed; LiteLLM's `bedrock/invoke/` writes it so too.
+    """
+    base = import_module("litellm.llms.bedrock.base_aws_llm").BaseAWSLLM
+
+    def encoded(model_id: str) -> str:
+        return quote(model_id, safe=":")
+
+    base.encode_model_id = staticmethod(encoded)

@@ -209,11 +209,33 @@ async def test_what_was_sent_is_kept_with_media_by_digest_and_without_keys(
     ]
     made = translated_request(exchange.raw)
     assert made is not None
+    carriers = {"authorization", "x-api-key", "api-key", "x-goog-api-key"} & made["headers"].keys()  # type: ignore[attr-defined]
+    assert carriers and {made["headers"][one] for one in carriers} == {"(not kept)"}  # type: ignore[index]
     own = arrival.body.decode().replace(
         base64.b64encode(image.path.read_bytes()).decode(), f"$media:{image.sha256}:original"  # type: ignore[union-attr]
     )
     assert made["body"] == json.loads(own)
     assert f"$media:{image.sha256}:original" in json.dumps(made["body"])
+
+
+@pytest.mark.parametrize("name", ["bedrock signed", "bedrock invoke", "bedrock arn"])
+async def test_a_signed_request_arrives_as_it_was_signed(name: str, transport: Transport) -> None:
+    # AWS signs address, body and the headers that SignedHeaders names: a changed one is a 403.
+    arn = "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-pro-v1:0"
+    case = CASES.get(name) or Case(f"bedrock/converse/{arn}", "", converse_reply, REGION, None)
+    with ScriptedServer(lambda arrival: case.reply(TEXT)) as server:
+        await sent(transport, case, server.url)
+        account = litellm_sending._Account(None, server.url)
+        arguments = {"model": case.model, "messages": [{"role": "user", "content": "hello"}], **REGION}
+        signed = account.translate(arguments)
+    (arrival,) = server.arrivals
+    assert arrival.path.startswith("/model/") and ":0" in arrival.path
+    assert server.url + arrival.path == signed.url
+    assert arrival.body == signed.body
+    names = arrival.headers["authorization"].partition("SignedHeaders=")[2].partition(",")[0].split(";")
+    assert set(names) == {"content-type", "host", "x-amz-date"}
+    assert arrival.headers["content-type"] == signed.headers["content-type"]
+    assert f"http://{arrival.headers['host']}" == server.url
 
 
 STATUSES = {
