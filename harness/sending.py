@@ -129,15 +129,8 @@ class Sender:
             fault = None if sent.fault is None else _masked_fault(sent.fault, secrets)
             return raw, masked, fault or read(raw, model.provider)
         except MemoryError:
-            raw, masked = self._start_of(sent.raw)
+            raw, masked = _start_masked(sent.raw, secrets)
             return raw, masked, Fault(ExchangeOutcome.UNKNOWN, _NO_MEMORY, maybe_billed=True)
-
-    def _start_of(self, raw: RawReply) -> tuple[RawReply, bool]:
-        """Return the first bytes of an answer with keys masked; none where memory ends over that."""
-        try:
-            return self._mask(_start(raw))
-        except MemoryError:
-            return RawReply(raw.status, {}, b""), False
 
     def limits(self, exchange: NewExchange, model: Model) -> LearnedLimits:
         """Return the rate limits that an answer's headers tell."""
@@ -148,6 +141,14 @@ def _mask(raw: RawReply, secrets: tuple[str, ...]) -> tuple[RawReply, bool]:
     body, in_body = mask_secrets(raw.body, secrets)
     headers, in_headers = mask_headers(raw.headers, secrets)
     return RawReply(raw.status, headers, body), in_body or in_headers
+
+
+def _start_masked(raw: RawReply, secrets: tuple[str, ...]) -> tuple[RawReply, bool]:
+    """Return the first bytes of an answer with keys masked; none where memory ends over that."""
+    try:
+        return _mask(_start(raw), secrets)
+    except MemoryError:
+        return RawReply(raw.status, {}, b""), False
 
 
 def _masked_fault(fault: Fault, secrets: tuple[str, ...]) -> Fault:

@@ -373,7 +373,8 @@ class TestCatalogue:
         assert {model.provider.name for model in config.models()} <= known
         vendors = {
             "anthropic", "azure", "dashscope", "dashscope-cn", "deepseek", "fireworks", "gemini", "groq",
-            "litellm", "bedrock", "vertex", "cohere", "llamacpp", "local", "mistral", "moonshot", "moonshot-cn", "ollama", "openai", "openrouter",
+            "litellm", "bedrock", "vertex", "cohere",
+            "llamacpp", "local", "mistral", "moonshot", "moonshot-cn", "ollama", "openai", "openrouter",
             "sglang", "together", "vllm", "xai",
         }  # fmt: skip
         assert vendors <= known

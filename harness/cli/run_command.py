@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -202,7 +203,7 @@ async def _check_reformatters(plan: Plan, opening: Opening, keys: Mapping[str, s
 async def _check_translated(plan: Plan, opening: Opening, keys: Mapping[str, str]) -> None:
     """Say what LiteLLM changes for the models that it translates for, or stop: nothing is sent yet."""
     for one in open_plans(plan, opening):
-        asked = [(one.model, one.params)]
+        asked = [] if one.model.retired else [(one.model, one.params)]
         if one.reformatter is not None:
             asked.append((one.reformatter, one.reformatter.params))
         for model, params in asked:
