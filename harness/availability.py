@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from harness.errors import ConfigError
 from harness.messages import Fault, WireRequest
 from harness.outcomes import ExchangeOutcome
-from harness.providers.base import get_adapter, read
+from harness.providers.base import TRANSLATED, get_adapter, read
 from harness.providers.transport import Transport
 from harness.settings import Model
 
@@ -25,7 +25,7 @@ async def check_known(reformatters: Iterable[Model], keys: Mapping[str, str]) ->
     """
     async with Transport() as transport:
         for model in reformatters:
-            if model.provider.api_key_env is None or model.simulated:
+            if model.provider.api_key_env is None or model.simulated or model.provider.adapter in TRANSLATED:
                 continue
             fault = await _look_up(transport, model, keys)
             if fault is not None:

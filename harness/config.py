@@ -77,7 +77,7 @@ class Config:
         provider_name, slash, model_id = name.partition("/")
         provider = self.known_providers.get(provider_name)
         if provider is not None and model_id and provider.adapter != "simulator":
-            return Model(name=name, provider=provider, model=model_id)
+            return Model(name=name, provider=provider, model=f"{provider.model_prefix}{model_id}")
         known = list(self.known_models)
         if slash and provider is None:
             hint = nearest(name, known) or nearest(provider_name, self.known_providers)

@@ -17,7 +17,7 @@ from harness.media_limits import check_request_bytes
 from harness.media_threads import in_media_thread
 from harness.messages import Fault, RawReply, Reply, Request, WireRequest, media_parts
 from harness.outcomes import ExchangeOutcome
-from harness.providers.base import get_adapter, read
+from harness.providers.base import TRANSLATED, get_adapter, read
 from harness.providers.encoding import encode_body, mask_headers, mask_secrets
 from harness.providers.limit_headers import LearnedLimits, limits_from_headers
 from harness.providers.transport import Sent, Transport
@@ -74,14 +74,8 @@ class Sender:
         adapter = get_adapter(model.provider.adapter)
         api_key = self.keys.get(model.provider.api_key_env or "")
         started_at = self.now()
-        sent = await self.transport.send(
-            built.wire,
-            model,
-            body,
-            auth_headers=adapter.auth_headers(model.provider, api_key),
-            base_url=self.base_url(model),
-        )
-        raw, masked, meaning = await self._understood(sent, model)
+        sent, secrets = await self._sent(built.wire, model, body, api_key)
+        raw, masked, meaning = await self._understood(sent, model, secrets)
         headers, in_request = mask_headers(built.headers, self.keys.values())
         exchange = NewExchange(
             key=built.key,
@@ -110,42 +104,62 @@ class Sender:
         )
         return exchange, meaning
 
-    async def _understood(self, sent: Sent, model: Model) -> tuple[RawReply, bool, Reply | Fault]:
+    async def _sent(
+        self, wire: WireRequest, model: Model, body: bytes, api_key: str | None
+    ) -> tuple[Sent, tuple[str, ...]]:
+        """Return what came of one send, and the secrets that went with it."""
+        secrets = tuple(self.keys.values())
+        if model.provider.adapter in TRANSLATED:
+            from harness.providers.litellm_sending import send
+
+            translated = await send(self.transport, wire, model, body, api_key=api_key)
+            return translated.sent, (*secrets, *translated.secrets)
+        auth_headers = get_adapter(model.provider.adapter).auth_headers(model.provider, api_key)
+        base_url = self.base_url(model)
+        return await self.transport.send(
+            wire, model, body, auth_headers=auth_headers, base_url=base_url
+        ), secrets
+
+    async def _understood(
+        self, sent: Sent, model: Model, secrets: tuple[str, ...]
+    ) -> tuple[RawReply, bool, Reply | Fault]:
         """Return the answer with keys masked, whether any was, and what it means.
 
         Where there is no memory for that, what is known of the answer is kept: it may have been paid for.
         """
         try:
             if len(sent.raw.body) > MASK_OFF_LOOP_BYTES:
-                raw, masked = await asyncio.to_thread(self._mask, sent.raw)
+                raw, masked = await asyncio.to_thread(_mask, sent.raw, secrets)
             else:
-                raw, masked = self._mask(sent.raw)
-            fault = None if sent.fault is None else self._masked_fault(sent.fault)
+                raw, masked = _mask(sent.raw, secrets)
+            fault = None if sent.fault is None else _masked_fault(sent.fault, secrets)
             return raw, masked, fault or read(raw, model.provider)
         except MemoryError:
-            raw, masked = self._start_of(sent.raw)
+            raw, masked = _start_masked(sent.raw, secrets)
             return raw, masked, Fault(ExchangeOutcome.UNKNOWN, _NO_MEMORY, maybe_billed=True)
-
-    def _start_of(self, raw: RawReply) -> tuple[RawReply, bool]:
-        """Return the first bytes of an answer with keys masked; none where memory ends over that."""
-        try:
-            return self._mask(_start(raw))
-        except MemoryError:
-            return RawReply(raw.status, {}, b""), False
 
     def limits(self, exchange: NewExchange, model: Model) -> LearnedLimits:
         """Return the rate limits that an answer's headers tell."""
         return limits_from_headers(model.provider.limit_headers, exchange.raw.headers, self.now())
 
-    def _mask(self, raw: RawReply) -> tuple[RawReply, bool]:
-        secrets = tuple(self.keys.values())
-        body, in_body = mask_secrets(raw.body, secrets)
-        headers, in_headers = mask_headers(raw.headers, secrets)
-        return RawReply(raw.status, headers, body), in_body or in_headers
 
-    def _masked_fault(self, fault: Fault) -> Fault:
-        data, found = mask_secrets(fault.message.encode("utf-8", "surrogatepass"), self.keys.values())
-        return replace(fault, message=data.decode("utf-8", "replace")) if found else fault
+def _mask(raw: RawReply, secrets: tuple[str, ...]) -> tuple[RawReply, bool]:
+    body, in_body = mask_secrets(raw.body, secrets)
+    headers, in_headers = mask_headers(raw.headers, secrets)
+    return RawReply(raw.status, headers, body), in_body or in_headers
+
+
+def _start_masked(raw: RawReply, secrets: tuple[str, ...]) -> tuple[RawReply, bool]:
+    """Return the first bytes of an answer with keys masked; none where memory ends over that."""
+    try:
+        return _mask(_start(raw), secrets)
+    except MemoryError:
+        return RawReply(raw.status, {}, b""), False
+
+
+def _masked_fault(fault: Fault, secrets: tuple[str, ...]) -> Fault:
+    data, found = mask_secrets(fault.message.encode("utf-8", "surrogatepass"), secrets)
+    return replace(fault, message=data.decode("utf-8", "replace")) if found else fault
 
 
 def shortened(exchange: NewExchange) -> tuple[NewExchange, Fault]:

@@ -73,7 +73,7 @@ class Provider(MediaLimits):
     """Who is called: an account and a wire format."""
 
     name: str
-    adapter: Literal["openai", "openai-responses", "gemini", "anthropic", "simulator", "imported"]
+    adapter: Literal["openai", "openai-responses", "gemini", "anthropic", "litellm", "simulator", "imported"]
     base_url: str = ""
     base_url_like: str | None = None
     """What an address looks like that only the user knows (Azure); then `base_url` may stand open."""
@@ -90,6 +90,8 @@ class Provider(MediaLimits):
     """How adapter `openai` sends a video. `video_url`: as a data URL in a part of that type, frames per
     second left to the server. `vllm`, `dashscope`: the same, with frames per second as these two take them.
     """
+    model_prefix: str = ""
+    """Put before the id of a model that is named `provider/model-id`, without an entry of its own."""
     errors: dict[str, tuple[ErrorRule, ...]] = Field(default_factory=dict)
     """Exchange outcome name -> rules tried before the adapter's own reading."""
     price_source: str | None = None

@@ -145,7 +145,8 @@ def _told(error: ValidationError, kind: type[BaseModel]) -> str:
 def _check_base_url(provider: Provider, where: str) -> None:
     url = provider.base_url
     if not url:
-        if provider.adapter == "simulator" or provider.base_url_like:
+        # LiteLLM knows the addresses of its providers.
+        if provider.adapter in {"simulator", "litellm"} or provider.base_url_like:
             return
         raise ConfigError(f"{where}: base_url is missing; set the address of the server's API")
     try:

@@ -41,7 +41,7 @@ from harness.video_structure import BadVideoError, read_video
 
 # Imported here, not when first used: a coverage-guided fuzzer watches what is imported with this module.
 # Their order is the corpora's: append a new one.
-_KINDS = ("gemini", "openai", "openai-responses", "simulator", "anthropic")
+_KINDS = ("gemini", "openai", "openai-responses", "simulator", "anthropic", "litellm")
 assert set(_KINDS) == set(ADAPTERS), "name every adapter"
 _ADAPTERS = {kind: get_adapter(kind) for kind in _KINDS}
 _TRIAGE = get_benchmark("triage")

@@ -14,7 +14,7 @@ from harness.media import Media
 from harness.messages import ImagePart, Message, Request, Schema, TextPart
 from harness.settings import Model, Provider
 
-Kind: TypeAlias = Literal["openai", "openai-responses", "gemini", "anthropic", "simulator"]
+Kind: TypeAlias = Literal["openai", "openai-responses", "gemini", "anthropic", "litellm", "simulator"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
 OTHER: Mapping[Kind, Kind] = {
@@ -22,6 +22,7 @@ OTHER: Mapping[Kind, Kind] = {
     "openai-responses": "openai",
     "gemini": "openai",
     "anthropic": "openai",
+    "litellm": "openai",
     "simulator": "openai",
 }
 

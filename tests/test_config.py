@@ -373,6 +373,7 @@ class TestCatalogue:
         assert {model.provider.name for model in config.models()} <= known
         vendors = {
             "anthropic", "azure", "dashscope", "dashscope-cn", "deepseek", "fireworks", "gemini", "groq",
+            "litellm", "bedrock", "vertex", "cohere",
             "llamacpp", "local", "mistral", "moonshot", "moonshot-cn", "ollama", "openai", "openrouter",
             "sglang", "together", "vllm", "xai",
         }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
@@ -76,6 +77,9 @@ def _exchange(paper: _Paper, number: int, one: Facts, *, full: bool) -> None:
     paper.line("", f"{number}. {ask}: {one['outcome']}{marks}", hanging="   ")
     for sentence in _told(one):
         paper.line("   ", sentence, hanging="  ")
+    if full and one["translated"]:
+        paper.line("   ", "as LiteLLM sent it:")
+        paper.verbatim("     ", json.dumps(one["translated"]["body"], indent=1, ensure_ascii=False))
     for name in ("text", "reasoning") if full else ("text",):
         if one[name]:
             _text(paper, name, one[name], full=full)
@@ -93,6 +97,9 @@ def _ask(one: Facts) -> str:
 
 def _told(one: Facts) -> Iterator[str]:
     yield from _origin(one) if one["imported"] else _asked(one)
+    if one["translated"]:
+        yield f"LiteLLM made of it: {one['translated']['method']} {one['translated']['url']}"
+        yield from one["translated"]["changes"]
     if one["finish_reason"]:
         yield f"finish reason: {one['finish_reason']}"
     if one["message"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -29,6 +30,7 @@ from harness.manifest import differences, read_manifest
 from harness.offline.score import score_run
 from harness.open_files import raise_file_limit
 from harness.planning import Plan
+from harness.providers.base import TRANSLATED
 from harness.run_opening import Opening, look_at, note_media, open_run
 from harness.run_options import RunOptions, SessionOptions, read_run_options
 from harness.session import check_budget, check_headers, needed_keys, open_plans
@@ -90,6 +92,7 @@ async def _start(invocation: Invocation, config: Config, url: str, resumed: Run 
         SECRET_VARIABLES.update(keys)
         check_budget(plan, found, invocation.session)
         await _check_reformatters(plan, found, keys)
+        await _check_translated(plan, found, keys)
     return await _run(invocation, plan, url, found, keys)
 
 
@@ -195,6 +198,22 @@ async def _check_reformatters(plan: Plan, opening: Opening, keys: Mapping[str, s
         from harness.availability import check_known
 
         await check_known(needed.values(), keys)
+
+
+async def _check_translated(plan: Plan, opening: Opening, keys: Mapping[str, str]) -> None:
+    """Say what LiteLLM changes for the models that it translates for, or stop: nothing is sent yet."""
+    for one in open_plans(plan, opening):
+        asked = [] if one.model.retired else [(one.model, one.params)]
+        if one.reformatter is not None:
+            asked.append((one.reformatter, one.reformatter.params))
+        for model, params in asked:
+            if model.provider.adapter not in TRANSLATED:
+                continue
+            from harness.providers.litellm_sending import check
+
+            key = keys.get(model.provider.api_key_env or "")
+            for change in await asyncio.to_thread(check, model, params, key):
+                say(f"note: model {model.name!r}, as LiteLLM sends it: {change}")
 
 
 def _say_name(invocation: Invocation, found: Run) -> None:

@@ -22,6 +22,7 @@ from harness.nearest import nearest
 from harness.offline.records import RecordMaker, Send
 from harness.offline.replay import ReplayedUnit, Replayer
 from harness.offline.stored_run import StoredRun, load_run
+from harness.providers.litellm_format import translated_request
 from harness.settings import IMPORTED
 
 
@@ -165,6 +166,7 @@ def _send_facts(send: Send, policy: AttemptPolicy, run: str | None, after: int) 
         "not_usable_because": _complaint(send, policy) if replied else None,
         "maybe_billed": data.maybe_billed,
         "masked": data.masked,
+        "translated": translated_request(data.raw),
         "latency_s": data.total_s,
         "first_byte_s": data.first_byte_s,
         "input_tokens": usage.input_tokens,

@@ -50,6 +50,7 @@ READS_ANSWERS = (
     "providers/gemini.py",
     "providers/gemini_stream.py",
     "providers/imported.py",
+    "providers/litellm_format.py",
     "providers/openai.py",
     "providers/openai_responses.py",
     "providers/options.py",

@@ -6,6 +6,7 @@ import base64
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import cast
 
 from harness.benchmarks.base import Case
 from harness.cache.key import media_in, read_document
@@ -20,6 +21,7 @@ from harness.messages import Fault, Reply, Usage
 from harness.offline.replay import ReplayedUnit, Replayer
 from harness.offline.stored_run import StoredRun
 from harness.providers.imported import state_of
+from harness.providers.litellm_format import translated_request
 from harness.settings import IMPORTED
 
 
@@ -134,6 +136,9 @@ def _send_json(send: Send, *, raw: bool) -> JSON:
         "text": reading.text if isinstance(reading, Reply) else None,
         "reasoning": reading.reasoning if isinstance(reading, Reply) else None,
     }
+    translated = translated_request(data.raw)
+    if translated is not None:
+        found["changes"] = cast(JSON, translated.get("changes"))
     if raw:
         found |= {
             "error": None if replied else reading.message if isinstance(reading, Fault) else None,

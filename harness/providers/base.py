@@ -52,9 +52,13 @@ ADAPTERS = {
     "openai-responses": "harness.providers.openai_responses",
     "gemini": "harness.providers.gemini",
     "anthropic": "harness.providers.anthropic",
+    "litellm": "harness.providers.litellm_format",
     "simulator": "harness.providers.simulator",
 }
 
+
+TRANSLATED = frozenset({"litellm"})
+"""Adapters whose body is no provider's: `harness.providers.litellm_sending` makes one of it when sending."""
 
 READ_ONLY = {"imported": "harness.providers.imported"}
 """Adapters of what is read and never asked; their `build` refuses."""

@@ -85,6 +85,7 @@ PINNED: Mapping[Kind, str] = {
     "openai-responses": "f4e9f2a4bc94a65542716de76fe9e57c8680c1c0657a7f182af4b464cdadacb0",
     "openai": "8a02c8b7119d72646fbff01bd720fca638ef2491e45b470d41dde0406f338b6c",
     "gemini": "41e758b339d8a02e3748fb9c62e6a72936e0ea2fc13616d6bd7de8a75e6ba5a0",
+    "litellm": "e1c42a486b39ac5faf71c3b56b78f4e4817e6ce22a72506151f5734bb11c70c2",
     "simulator": "a05f9a70c311a6aab1c60d5c916bbd863c6ab1a0cb6e647de346abdf0fc2494a",
 }
 
@@ -166,6 +167,7 @@ PROVIDER_CHANGES: Mapping[str, object] = {
     "errors": {"auth": (ErrorRule(status=418),)},
     "video_format": "dashscope",
     **LIMITS,
+    "model_prefix": "vendor/",
 }
 
 MODEL_CHANGES: Mapping[str, object] = {

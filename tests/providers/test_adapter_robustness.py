@@ -15,6 +15,7 @@ from harness.providers.anthropic import AnthropicAdapter
 from harness.providers.base import Adapter
 from harness.providers.gemini import GeminiAdapter
 from harness.providers.limit_headers import limits_from_headers
+from harness.providers.litellm_format import REPLY, LiteLLMAdapter
 from harness.providers.openai import OpenAIAdapter
 from harness.providers.openai_responses import ResponsesAdapter
 
@@ -23,6 +24,7 @@ ADAPTERS: list[Adapter] = [
     ResponsesAdapter(now_s=lambda: 1.8e9),
     GeminiAdapter(now_s=lambda: 1.8e9),
     AnthropicAdapter(now_s=lambda: 1.8e9),
+    LiteLLMAdapter(now_s=lambda: 1.8e9),
 ]
 EVERY = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.kind)
 
@@ -134,6 +136,13 @@ def test_any_bytes_are_read(adapter: Adapter, status: int, headers: dict[str, st
 @settings(max_examples=150, deadline=None)
 def test_any_json_is_read(adapter: Adapter, status: int, headers: dict[str, str], value: Any) -> None:
     check(adapter, RawReply(status, headers, json.dumps(value).encode()))
+
+
+@given(value=VALUES, reply=VALUES)
+@settings(max_examples=150, deadline=None)
+def test_any_translation_is_read(value: Any, reply: Any) -> None:
+    raw = RawReply(200, {REPLY: json.dumps(reply)}, json.dumps(value).encode())
+    check(LiteLLMAdapter(now_s=lambda: 1.8e9), raw)
 
 
 @EVERY

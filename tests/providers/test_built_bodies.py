@@ -26,6 +26,7 @@ PINNED = {
     ("openai-responses", 1): "b320fa80888b42304f0a0c52600c233000e81d104961e6b7867aa4a81f356970",
     ("openai", 1): "d085ec5178f9f415e9af8ff9879eaaa9f68f505c1339e4a8f99efc056a48d283",
     ("gemini", 1): "32a13d610596232042fddb336e0bf62d0ec3bb653c7aaa6bfba013ab9a752805",
+    ("litellm", 1): "557cc6e22e0a03bfd36f345082be822cdee6150cae80ad787e6afe55f37dae93",
     ("simulator", 1): "c62f33e2ffae32b4b81e91a83fb81c517afcc10e4a8338957af29fa990487b47",
 }
 
