@@ -68,11 +68,11 @@ def usd(amount: float | None) -> str:
 def _raw_lines(call: Call) -> Iterator[str]:
     yield f"        {call.path}: status {call.status or 'none'}, {call.outcome}"
     body = printable(" ".join(call.body_start.split())) or printable(call.error or "")
-    yield from _wrapped(" " * 10, body)
+    yield from _wrapped(" " * 10, body, behind=" " * 10)
 
 
-def _wrapped(lead: str, text: str) -> list[str]:
-    behind = " " * max(len(lead), len(_INDENT))
+def _wrapped(lead: str, text: str, behind: str | None = None) -> list[str]:
+    behind = " " * max(len(lead), len(_INDENT)) if behind is None else behind
     return textwrap.wrap(
         text,
         max(terminal_width(), 40),
@@ -101,9 +101,12 @@ def forecast(estimates: Sequence[Estimate]) -> str:
     questions = sum(one.questions for one in estimates)
     high = sum(one.high_usd or 0.0 for one in estimates)
     open_ended = [one.model.name for one in estimates if one.high_usd is None]
-    beside = f", without {', '.join(open_ended)} (price or limit unknown)" if open_ended else ""
     models = "1 model" if len(estimates) == 1 else f"{len(estimates)} models"
-    return f"{questions} tiny questions to {models}, at most {usd(high)}{beside}"
+    asked = f"{questions} tiny questions to {models}"
+    if len(open_ended) == len(estimates):
+        return f"{asked}, at a cost that nobody knows (no price)"
+    beside = f", and what {', '.join(open_ended)} may cost, which nobody knows" if open_ended else ""
+    return f"{asked}, at most {usd(high)}{beside}"
 
 
 def facts(examined: Examined) -> dict[str, object]:

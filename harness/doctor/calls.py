@@ -9,6 +9,7 @@ from harness.cache.rows import NewExchange
 from harness.costs import send_cost_usd
 from harness.doctor.findings import Call, Examined
 from harness.doctor.verdicts import Meaning
+from harness.errors import PoolClosedError
 from harness.estimates import pacing_input_tokens, pacing_output_tokens
 from harness.identity import build
 from harness.messages import Fault, RawReply, Request, WireRequest
@@ -16,8 +17,8 @@ from harness.outcomes import ExchangeOutcome as Outcome
 from harness.pools.pool import Pool
 from harness.providers.base import get_adapter, read
 from harness.providers.encoding import mask_headers, mask_secrets
+from harness.providers.limit_headers import LearnedLimits, limits_from_headers
 from harness.providers.model_pages import Listing, read_model_page
-from harness.providers.waits import LearnedLimits, limits_from_headers
 from harness.retry import AskBudget, Retry
 from harness.sending import Sender
 from harness.settings import Model
@@ -47,6 +48,8 @@ class Calls:
         budget = AskBudget(1, self._pool)
         tokens = pacing_input_tokens(request), pacing_output_tokens(model, request.params)
         for last in (False, True):
+            if (held_s := self._pool.held_for_s()) >= self.left_s:
+                raise PoolClosedError(f"not asked: the provider allows nothing for {held_s:,.0f} s")
             async with self._pool.admit(*tokens, ticket=budget.ticket) as slot:
                 exchange, meaning = await self._sender.send(model, request, built, pool=self._pool.name)
                 slot.settle(exchange.usage.input_tokens, exchange.usage.output_tokens)

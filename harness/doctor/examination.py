@@ -14,7 +14,7 @@ from harness.doctor import identity_verdicts, questions, verdicts
 from harness.doctor.calls import Calls
 from harness.doctor.findings import CHECKS, Examined, Finding, Level
 from harness.doctor.verdicts import Meaning, Verdict
-from harness.errors import HarnessError, MediaError, UnsupportedInputError
+from harness.errors import HarnessError, MediaError, PoolClosedError, UnsupportedInputError
 from harness.media import Media, choose_recipe
 from harness.messages import Fault, Reply, Request
 from harness.outcomes import ExchangeOutcome as Outcome
@@ -84,7 +84,9 @@ class _Examination:
             del self._examined.findings["text"]  # the endpoint's finding says it all
             self._skip("not checked: nothing is reached")
             return
-        note(identity_verdicts.on_model(self._examined.listing, answer, self._model))
+        unknown = note(identity_verdicts.on_model(self._examined.listing, answer, self._model))
+        if isinstance(answer, Fault) and unknown.level is Level.FAIL:
+            note(Finding("text", Level.SKIP, "not answered: the model is unknown there"))
         if isinstance(answer, Reply):
             await self._check_picture()
             await self._check_modes()
@@ -153,7 +155,10 @@ class _Examination:
             named = check in ("text", "image") or check in self._model.structured
             self._examined.note(Finding(check, Level.WARN if named else Level.SKIP, str(error)))
             return None
-        except HarnessError as error:  # a pool that is closed, a library that is not there
+        except PoolClosedError as error:
+            self._examined.note(Finding(check, Level.WARN, str(error), "try again then"))
+            return None
+        except HarnessError as error:  # a library that is not there, say
             self._examined.note(Finding(check, Level.FAIL, str(error)))
             return None
         self._examined.note(judge(meaning, self._model, self._examined.calls[-1]))

@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Final
 
 from harness.messages import Usage
+from harness.providers.limit_headers import LearnedLimits
 from harness.providers.model_pages import Listing
-from harness.providers.waits import LearnedLimits
 from harness.settings import Model
 
 CHECKS: Final = ("key", "endpoint", "model", "text", "image", "schema", "json", "limits", "served")

@@ -12,8 +12,8 @@ from harness.doctor.findings import Examined, Finding, Level
 from harness.messages import Fault, Reply
 from harness.nearest import nearest
 from harness.outcomes import ExchangeOutcome as Outcome
+from harness.providers.limit_headers import LearnedLimits
 from harness.providers.model_pages import Listing
-from harness.providers.waits import LearnedLimits
 from harness.settings import Model
 
 _DATED: Final = re.compile(r"[-@](?:\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{2,8})")
@@ -99,8 +99,11 @@ def _plain(name: str) -> str:
 
 def on_limits(limits: LearnedLimits, model: Model, wait_s: float | None) -> Finding:
     """Tell the limits a minute that headers stated, and the longest wait that was asked for."""
-    told = [f"{count:,.0f} {kind}" for kind, count in zip(_KINDS, astuple(limits), strict=True) if count]
+    counts = astuple(limits)[: len(_KINDS)]
+    told = [f"{count:,.0f} {kind}" for kind, count in zip(_KINDS, counts, strict=True) if count]
     waited = "" if wait_s is None else f"; told to wait {wait_s:,.0f} s"
+    if limits.hold_s:
+        waited += f"; nothing is left for {limits.hold_s:,.0f} s"
     if told:
         return Finding("limits", Level.OK, f"{', '.join(told)} a minute, by headers{waited}")
     if waited:

@@ -105,6 +105,9 @@ def _no_answer(check: str, reply: Reply, call: Call) -> Finding:
         thought = f", {usage.reasoning_tokens:,} of them reasoning" if usage.reasoning_tokens else ""
         told = f"cut off{spent}{thought}{finish}"
         advice = "raise max_tokens in `params`, or lower its reasoning effort"
+        if without_thinking(reply.text).strip() and not usage.reasoning_tokens:
+            told += f": {_shown(reply.text)}"
+            advice = "it comes to no end: is max_tokens tiny, or its chat template missing?"
     elif reply.outcome is Outcome.EMPTY:
         told, advice = f"answered without any text{finish}", "--raw shows what came; see `reasoning_fields`"
     else:

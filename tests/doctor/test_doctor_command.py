@@ -22,7 +22,8 @@ HEADERS = {
 
 
 def listed(*names: str, **facts: Any) -> Behaviour:
-    return json_reply({"object": "list", "data": [{"id": name, "object": "model", **facts} for name in names]})
+    entries = [{"id": name, "object": "model", **facts} for name in names]
+    return json_reply({"object": "list", "data": entries})
 
 
 def kind(arrival: Arrival) -> str:
@@ -136,10 +137,10 @@ def test_the_key_goes_to_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ("reply", "words", "advice"),
     [
         (status_reply(401, "bad key", code="invalid_api_key"), "status 401, auth: bad key", "check"),
-        (status_reply(429, "no credit", code="insufficient_quota"), "quota exhausted: no credit", "add credit"),
+        (status_reply(429, "empty", code="insufficient_quota"), "quota exhausted: empty", "add credit"),
         (status_reply(500, "boom"), "status 500, unavailable: boom", "status page"),
         (status_reply(400, "no such field"), "bad request: no such field", "a parameter"),
-        (status_reply(404, "The model `m` does not exist", code="model_not_found"), "does not exist", "correct"),
+        (status_reply(402, "Insufficient Balance"), "quota exhausted: Insufficient", "add credit"),
     ],
 )
 def test_a_refused_question_fails_with_the_providers_words_and_advice(
@@ -179,13 +180,15 @@ def test_a_wait_beyond_the_time_is_not_waited_for(tmp_path: Path) -> None:  # F5
 def test_a_model_that_the_list_lacks_is_suspicious_even_where_it_answers(tmp_path: Path) -> None:
     done, _ = doctor(tmp_path, "--json", replies={"list": listed("m2", "other")})
     assert (done.code, levels(done)["model"]) == (0, "warn")
-    assert "'m2', 'other'" in checks(done)["model"]["text"] and "yet it answered" in checks(done)["model"]["text"]
+    told = checks(done)["model"]["text"]
+    assert "'m2', 'other'" in told and "yet it answered" in told
 
 
 def test_a_model_that_nobody_knows_fails_with_the_nearest_name(tmp_path: Path) -> None:
     gone = status_reply(404, "The model `m` does not exist", code="model_not_found")
-    done, calls = doctor(tmp_path, "--json", replies={"page": gone, "list": listed("M-2", "x"), "text": gone})
-    assert (done.code, levels(done)["model"]) == (3, "fail")
+    done, calls = doctor(tmp_path, "--json", replies={"page": gone, "list": listed("M2", "x"), "text": gone})
+    assert "did you mean 'M2'" in checks(done)["model"]["text"]
+    assert (done.code, levels(done)["model"], levels(done)["text"]) == (3, "fail", "-")
     assert calls == ["page", "list", "text"]
 
 
@@ -202,7 +205,9 @@ def test_a_wrong_answer_about_the_picture_is_a_warning(tmp_path: Path, said: str
     assert said in checks(done)["image"]["text"] and "may not see" in checks(done)["image"]["advice"]
 
 
-@pytest.mark.parametrize("said", ["yellow green", "Left: GOLD\n\nRight: lime", "<think>red?</think>Yellow, green"])
+@pytest.mark.parametrize(
+    "said", ["yellow green", "Left: GOLD\n\nRight: lime", "<think>red?</think>Yellow, green"]
+)
 def test_a_right_answer_about_the_picture_is_known_in_other_words(tmp_path: Path, said: str) -> None:
     done, _ = doctor(tmp_path, "--json", replies={"image": chat_reply(said, model="m")})
     assert levels(done)["image"] == "ok"
@@ -245,7 +250,8 @@ def plain(folder: Path, *args: str) -> tuple[Done, list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("served", "level"), [("m", "ok"), ("org/M", "ok"), ("m-2025-04-16", "ok"), ("m-mini", "warn"), ("n", "warn")]
+    ("served", "level"),
+    [("m", "ok"), ("org/M", "ok"), ("m-2025-04-16", "ok"), ("m-mini", "warn"), ("n", "warn")],
 )
 def test_the_model_that_really_answered_is_compared(tmp_path: Path, served: str, level: str) -> None:
     answers = {
