@@ -12,7 +12,7 @@ from harness.doctor.verdicts import Meaning
 from harness.errors import PoolClosedError
 from harness.estimates import pacing_input_tokens, pacing_output_tokens
 from harness.identity import build
-from harness.messages import Fault, RawReply, Request, WireRequest
+from harness.messages import Fault, RawReply, Reply, Request, WireRequest
 from harness.outcomes import ExchangeOutcome as Outcome
 from harness.pools.pool import Pool
 from harness.providers.base import get_adapter, read
@@ -55,6 +55,8 @@ class Calls:
                 slot.settle(exchange.usage.input_tokens, exchange.usage.output_tokens)
                 learned = self._sender.limits(exchange, model)
                 self._pool.learn(learned)
+                if learned.hold_s is not None and isinstance(meaning, Reply):
+                    self._pool.nothing_left(learned.hold_s)
                 self._pool.report(meaning, slot)
             fault = meaning if isinstance(meaning, Fault) else None
             self._note(_asked(check, built.wire.path, exchange, fault, model), learned)
