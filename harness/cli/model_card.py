@@ -6,17 +6,18 @@ import textwrap
 from collections.abc import Iterator, Mapping
 
 from harness.cli.tables import terminal_width
-from harness.settings import Model, Provider
+from harness.settings import MediaLimits, Model, Provider, limits_of
 
 _LABEL = 16
 _UNKNOWN = "?"
 
 
 def facts(model: Model, environ: Mapping[str, str]) -> dict[str, object]:
-    """Return every setting of a model, and of its provider what is not about the wire."""
+    """Return every setting of a model, the media limits that hold for it, and who is asked by which key."""
     provider = model.provider
     return {
         **model.model_dump(mode="json", exclude={"provider"}),
+        "media_limits": limits_of(model).model_dump(mode="json"),
         "provider": provider.name,
         "adapter": provider.adapter,
         "base_url": provider.base_url,
@@ -67,8 +68,15 @@ def _rows(model: Model, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]
     yield "inputs", ", ".join(model.inputs)
     yield "context", _tokens(model.context_tokens)
     yield "output", _tokens(model.max_output_tokens)
+    limits = limits_of(model)
     if "image" in model.inputs:
-        yield "images", _images(model)
+        yield "images", ", ".join(_images(limits))
+    if "video" in model.inputs:
+        yield "videos", ", ".join(_videos(limits))
+    if limits.max_request_bytes is not None:
+        yield "a request", f"{_number(limits.max_request_bytes)} bytes, media as base64"
+    if model.image_recipe:
+        yield "image recipe", model.image_recipe
     yield "structured", ", ".join(model.structured) or "off only"
     yield "params", ", ".join(f"{name} = {value!r}" for name, value in model.params.items()) or "none set"
     yield "does not take", ", ".join(model.unsupported_params) or "nothing known"
@@ -90,12 +98,25 @@ def _tokens(count: int | None) -> str:
     return _UNKNOWN if count is None else f"{count:,} tokens"
 
 
-def _images(model: Model) -> str:
-    image = model.image
-    return (
-        f"{_number(model.max_images)} a request; each {_number(image.max_bytes)} bytes, "
-        f"{_number(image.max_pixels)} pixels at most; {', '.join(image.mime)}"
+def _images(limits: MediaLimits) -> Iterator[str]:
+    image = limits.image
+    each = (
+        ("bytes", image.max_bytes),
+        ("bytes of base64", image.max_base64_bytes),
+        ("pixels", image.max_pixels),
+        ("pixels a side", image.max_side),
     )
+    yield f"{_number(limits.max_images)} a request"
+    yield from (f"{_number(most)} {kind} each" for kind, most in each if most is not None)
+    yield from image.mime or ()
+
+
+def _videos(limits: MediaLimits) -> Iterator[str]:
+    video = limits.video
+    yield f"{_number(limits.max_videos)} a request"
+    if video.max_bytes is not None:
+        yield f"{_number(video.max_bytes)} bytes each"
+    yield from video.mime or ()
 
 
 def _number(value: float | None) -> str:

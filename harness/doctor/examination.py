@@ -15,13 +15,15 @@ from harness.doctor.calls import Calls
 from harness.doctor.findings import CHECKS, Examined, Finding, Level
 from harness.doctor.verdicts import Meaning, Verdict
 from harness.errors import HarnessError, MediaError, PoolClosedError, UnsupportedInputError
-from harness.media import Media, choose_recipe
+from harness.media import Media
+from harness.media_limits import choose_recipe
 from harness.messages import Fault, Reply, Request
 from harness.outcomes import ExchangeOutcome as Outcome
 from harness.pools.pool import Pool
 from harness.providers.model_pages import model_pages
+from harness.recipes import ORIGINAL
 from harness.sending import Sender
-from harness.settings import Model
+from harness.settings import Model, limits_of
 
 PAGE_S: Final = 15.0
 """Longest that a look-up may take: a server that is slow to tell is asked the questions all the same."""
@@ -121,12 +123,13 @@ class _Examination:
             note(Finding("image", Level.SKIP, "it takes no images, by its settings"))
             return
         assert self._picture.path is not None
+        limits, wish = limits_of(self._model).image, self._model.image_recipe or ORIGINAL
         try:
-            recipe = choose_recipe(self._picture, self._model.image, self._picture.path)
+            sent = choose_recipe(self._picture, limits, self._picture.path, wish, model=self._model.name)
         except MediaError as error:
-            note(Finding("image", Level.WARN, str(error), "correct `image` in its settings"))
+            note(Finding("image", Level.WARN, str(error), "correct `image` or `image_recipe`"))
             return
-        request = questions.picture_request(self._model, self._picture, recipe)
+        request = questions.picture_request(self._model, self._picture, sent.recipe)
         await self._check("image", request, verdicts.on_picture)
 
     async def _check_modes(self) -> None:

@@ -14,13 +14,13 @@ from urllib.parse import quote
 from harness.messages import Fault, RawReply, WireRequest
 from harness.outcomes import ExchangeOutcome
 from harness.providers.anthropic import API_VERSION
-from harness.providers.base import read
+from harness.providers.base import READ_ONLY, TRANSLATED, read
 from harness.providers.bodies import Object, as_count, as_object, as_text, parse_json
 from harness.settings import Model
 
 _CONTEXT_NAMES: Final = ("max_model_len", "max_input_tokens", "inputTokenLimit", "context_length")
 _OUTPUT_NAMES: Final = ("max_tokens", "outputTokenLimit")
-_WITHOUT_PAGES: Final = frozenset({"litellm", "imported"})
+_WITHOUT_PAGES: Final = TRANSLATED | READ_ONLY.keys()
 
 
 @dataclass(frozen=True, slots=True)

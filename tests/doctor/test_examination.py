@@ -15,6 +15,7 @@ from harness.config import load_config
 from harness.doctor.choosing import choose, estimate
 from harness.doctor.examination import Terms, examine
 from harness.doctor.findings import Examined, Level
+from harness.doctor.round import examine_all
 from harness.errors import ConfigError
 from harness.messages import RawReply, WireRequest
 from harness.pools.limits import PoolLimits
@@ -113,6 +114,33 @@ def test_a_limit_that_is_used_up_by_the_first_question_is_no_failure() -> None:
     assert found.findings["json"].level is Level.WARN and "allows nothing" in found.findings["json"].text
     assert found.findings["text"].level is Level.OK
     assert "nothing is left for 600 s" in found.findings["limits"].text
+
+
+def test_what_is_finished_is_handed_over_when_the_rest_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, quick = (TINY.model_copy(update={"name": name, "model": name}) for name in ("slow", "quick"))
+    finished = asyncio.Event()
+
+    async def one(found: Examined, *terms: object) -> None:
+        if found.model.name == "slow":
+            await asyncio.Event().wait()
+        finished.set()
+
+    monkeypatch.setattr("harness.doctor.round.examine", one)
+    told: list[str] = []
+
+    async def work() -> None:
+        task = asyncio.create_task(
+            examine_all([slow, quick], {}, Terms(), lambda found: told.append(found.model.name))
+        )
+        await finished.wait()
+        await asyncio.sleep(0)
+        assert told == []  # in the order given
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(work())
+    assert told == ["quick"]
 
 
 def test_a_retired_model_that_answers_is_a_warning() -> None:
