@@ -26,6 +26,7 @@ COMMANDS = {
     "export": "Write a run's records, one line a unit.",
     "import": "Read answers that were paid for elsewhere.",
     "models": "List the models that can be asked.",
+    "doctor": "Check models by a few tiny calls: key, address, answers, pictures.",
     "benchmarks": "List benchmarks, their conditions and conventions.",
     "data": "Check case files, or write the bundled sample.",
     "store": "Find, verify, join and back up the store.",

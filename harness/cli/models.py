@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from harness.cli.model_card import card, facts, key_told
 from harness.cli.options import config_option, json_option, print_json, say
 from harness.cli.tables import Column, render_table, terminal_width
 from harness.config import Config, load_config
@@ -34,9 +35,10 @@ COLUMNS = (
 def command(text: str, provider: str | None, as_json: bool, config_path: Path | None) -> None:
     """List the models that can be asked: the catalogue's and those of harness.toml.
 
-    TEXT keeps those that hold it in their name, provider, model id or notes. Any other model of a known
+    TEXT keeps those that hold it in their name, provider, model id or notes; where it is the name of a model,
+    all that is known of that one is shown. Any other model of a known
     provider can be asked as provider/model-id. Whether a provider's API key is in the environment stands
-    beside its name; prices are USD per million tokens, without a number where nobody said.
+    beside its name; prices are USD per million tokens; a question mark: nobody said.
     """
     config = load_config(config_path)
     wanted = None if provider is None else config.provider(provider)
@@ -46,7 +48,14 @@ def command(text: str, provider: str | None, as_json: bool, config_path: Path | 
         if text.casefold() in _searched(model) and wanted in (None, model.provider)
     ]
     if as_json:
-        print_json([_facts(model, os.environ) for model in models])
+        print_json([facts(model, os.environ) for model in models])
+        return
+    alone = next((model for model in models if model.name == text), None)
+    if alone is not None:
+        click.echo("\n".join(card(alone, os.environ)))
+        like = [model.name for model in models if model is not alone]
+        if like:
+            say(f"also with {text!r} in them: {', '.join(like)}")
         return
     others = [one for one in _without_models(config) if wanted in (None, one) and text in ("", one.name)]
     if not models and not others:
@@ -69,7 +78,7 @@ def _listed(models: Sequence[Model], environ: Mapping[str, str]) -> Iterator[str
         members = list(group)
         if place:
             yield ""
-        yield from _wrapped(f"[{name}] {_key_told(members[0].provider, environ)}")
+        yield from _wrapped(f"[{name}] {key_told(members[0].provider, environ)}")
         for _ in members:
             yield next(left)
         for model in members:
@@ -82,7 +91,7 @@ def _others(providers: Sequence[Provider], environ: Mapping[str, str]) -> Iterat
         yield from ("", "without a list here; name their models as provider/model-id:")
     for provider in providers:
         address = provider.base_url or f"needs your base_url, like {provider.base_url_like}"
-        yield from _wrapped(f"[{provider.name}] {_key_told(provider, environ)}, {address}")
+        yield from _wrapped(f"[{provider.name}] {key_told(provider, environ)}, {address}")
 
 
 def _without_models(config: Config) -> list[Provider]:
@@ -90,23 +99,8 @@ def _without_models(config: Config) -> list[Provider]:
     return [one for one in config.providers() if one.name not in named]
 
 
-def _key_told(provider: Provider, environ: Mapping[str, str]) -> str:
-    name = provider.api_key_env
-    if name is None:
-        return "no key needed"
-    return f"{name} is {'set' if environ.get(name) else 'missing'}"
-
-
 def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, terminal_width(), subsequent_indent="  ", break_on_hyphens=False)
-
-
-def key_state(model: Model, environ: Mapping[str, str]) -> str:
-    """Return "set", "missing", or "-" where no key is needed."""
-    name = model.provider.api_key_env
-    if name is None:
-        return "-"
-    return "set" if environ.get(name) else "missing"
 
 
 def _searched(model: Model) -> str:
@@ -125,9 +119,9 @@ def _row(model: Model) -> list[object]:
 
 
 def _short(tokens: int | None) -> str:
-    """Return a number of tokens in four characters or so; empty where it is unknown."""
+    """Return a number of tokens in four characters or so."""
     if tokens is None:
-        return ""
+        return "?"
     return f"{tokens / 1e6:.3g}M" if tokens >= 999_500 else f"{tokens / 1e3:.0f}k"
 
 
@@ -135,29 +129,4 @@ def _price(model: Model) -> str:
     if model.retired:
         return "retired"
     parts = ["?" if usd is None else f"{usd:.2f}" for usd in (model.price.input, model.price.output)]
-    return "" if parts == ["?", "?"] else "/".join(parts)
-
-
-def _facts(model: Model, environ: Mapping[str, str]) -> dict[str, object]:
-    """Return what scripts may want; never a key."""
-    return {
-        "name": model.name,
-        "provider": model.provider.name,
-        "adapter": model.provider.adapter,
-        "model": model.model,
-        "inputs": list(model.inputs),
-        "structured": list(model.structured),
-        "params": dict(model.params),
-        "unsupported_params": list(model.unsupported_params),
-        "context_tokens": model.context_tokens,
-        "max_output_tokens": model.max_output_tokens,
-        "max_images": model.max_images,
-        "image": model.image.model_dump(),
-        "price": model.price.model_dump(),
-        "api_key_env": model.provider.api_key_env,
-        "key": key_state(model, environ),
-        "simulated": model.simulated,
-        "retired": model.retired,
-        "replaced_on": None if model.replaced_on is None else str(model.replaced_on),
-        "note": model.note,
-    }
+    return "?" if parts == ["?", "?"] else "/".join(parts)

@@ -9,6 +9,7 @@ from typing import Final, Literal, TypeAlias
 from harness.simulator import wordings
 from harness.simulator.chance import draw, pick
 from harness.simulator.instances import Maker
+from harness.simulator.instructions import obeyed
 from harness.simulator.opinions import Opinion, Skill, glimpse
 from harness.simulator.questions import Question
 from harness.simulator.restating import quoted_answer, restate
@@ -47,7 +48,8 @@ def answer(question: Question) -> Answer:
     """Return what the model of a question says to it: a function of the question alone."""
     behaviour = BEHAVIOURS[question.model]
     low, high = behaviour.latency_s
-    said = behaviour.word(question, behaviour.skill)
+    told = obeyed(question)
+    said = behaviour.word(question, behaviour.skill) if told is None else Answer(told)
     latency_s = low + (high - low) * draw("latency", *question.identity)
     return _limited(Answer(said.text, said.finish, said.refusal, latency_s), question.max_tokens)
 

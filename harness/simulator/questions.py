@@ -12,6 +12,9 @@ ATTEMPT_HEADER = "X-Harness-Attempt"
 REPEAT_HEADER = "X-Harness-Repeat"
 PURPOSE_HEADER = "X-Harness-Purpose"
 
+SMALL_PICTURE = 4096
+"""Characters of a data URL that is kept with its question; larger ones would fill the memory of a sweep."""
+
 _COMPLAINT = re.compile(r"complaint[^\n:]*:[ \t]*\n?(?P<words>.+?)(?:\n\s*\n|\Z)", re.IGNORECASE | re.DOTALL)
 
 
@@ -23,7 +26,8 @@ class BadQuestionError(ValueError):
 class Question:
     """A chat request. `content` is the digest of all that is asked, images included; `images` their number.
 
-    `text` holds every text part, `schema` the JSON Schema of the answer where one is wanted.
+    `text` holds every text part, `schema` the JSON Schema of the answer where one is wanted, `picture` the
+    data URL of the last image if it is small.
     """
 
     model: str
@@ -38,6 +42,7 @@ class Question:
     max_tokens: int | None
     structured: bool
     stream: bool
+    picture: str | None = None
 
     @property
     def case(self) -> tuple[object, ...]:
@@ -68,11 +73,13 @@ def read_question(body: object, headers: Mapping[str, str]) -> Question:
         raise BadQuestionError("'simulator' must be an object")
     texts: list[str] = []
     images = 0
+    picture: str | None = None
     content = hashlib.sha256()
     for kind, value in _parts(messages):
         content.update(f"{kind}:{len(value)}:".encode() + value.encode("utf-8", "surrogatepass"))
         if kind == "image":
             images += 1
+            picture = value if len(value) <= SMALL_PICTURE else None
         elif kind == "text":
             texts.append(value)
     schema = extra.get("schema")
@@ -89,6 +96,7 @@ def read_question(body: object, headers: Mapping[str, str]) -> Question:
         max_tokens=body.get("max_completion_tokens") or body.get("max_tokens"),
         structured="response_format" in body,
         stream=body.get("stream") is True,
+        picture=picture,
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from harness.cli.main import cli
+from harness.settings import Model
 
 CONFIG = """
 [providers.lab]
@@ -44,7 +45,7 @@ def test_text_filters_by_name_provider_and_model_id() -> None:
 
 
 def test_notes_stand_in_full_below_the_table() -> None:
-    lines = models("lab-eye").stdout.splitlines()
+    lines = models("eye-7b").stdout.splitlines()
     (row,) = [line for line in lines if line.startswith("lab-eye ")]
     assert row.endswith("retired") and max(map(len, lines)) <= 80
     below = lines[lines.index(row) + 1 :]
@@ -78,6 +79,40 @@ def test_providers_without_a_list_say_how_their_models_are_named() -> None:
     told = models("--provider", "azure").stdout
     assert "provider/model-id" in told and "needs your base_url" in told
     assert "[openrouter]" in models().stdout and "[openrouter]" not in models("lab").stdout
+
+
+def test_the_name_of_a_model_shows_all_that_is_known_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "hush-hush")
+    result = models("o3")
+    lines = result.stdout.splitlines()
+    assert lines[0] == "o3" and max(map(len, lines)) <= 80
+    told = " ".join(result.stdout.split())
+    for words in (
+        "provider openai, format openai; OPENAI_API_KEY is set",
+        "model id o3-2025-04-16",
+        "context 200,000 tokens",
+        "structured json, schema",
+        "does not take temperature",
+        "2 in, 8 out, 0.5 cached in (USD per million tokens)",
+        "by developers.openai.com",
+        "learned from headers (openai)",
+    ):
+        assert words in told
+    assert "o3-pro" in result.stderr and "hush-hush" not in result.output
+
+
+def test_what_nobody_said_is_a_question_mark() -> None:
+    told = " ".join(models("lab-eye").stdout.split())
+    assert "retired 2025-06-01; use lab-eye-2" in told
+    assert "context ?" in told and "price ? in, ? out" in told
+    (row,) = [line for line in models("eye-7b").stdout.splitlines() if line.startswith("lab-eye ")]
+    assert row.split()[-2:] == ["?", "retired"]
+
+
+def test_facts_hold_every_setting_of_a_model() -> None:
+    (found,) = json.loads(models("lab-eye", "--json").stdout)
+    assert {*Model.model_fields, "adapter", "key", "api_key_env", "limit_headers"} <= found.keys()
+    assert found["provider"] == "lab"
 
 
 def test_a_text_that_nothing_holds_says_so_on_stderr() -> None:
