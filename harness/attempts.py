@@ -64,7 +64,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What an attempt is told about the one before: its answer without reasoning, and what was wrong."""
+    """What an attempt is told about the one before: its answer without reasoning, and what was wrong.
+
+    The answer is as the model wrote it, under the names of properties that it is asked for again.
+    """
 
     previous_answer: str
     problem: str
@@ -230,7 +233,7 @@ def _feedback_on(reading: Reading, policy: AttemptPolicy) -> Feedback | None:
     """Return what the next attempt is told; an answer that was cut off or empty is never sent back."""
     if policy.reask == "same" or not reading.answer or reading.error is None:
         return None
-    return Feedback(reading.answer, reading.error.message)
+    return Feedback(reading.as_written or reading.answer, reading.error.message)
 
 
 def _does_not_fit(asked: Asked) -> bool:

@@ -45,6 +45,8 @@ class ModelWanted:
     simulated: bool = False
     image_recipe: str = ORIGINAL
     """The wish (see `harness.recipes`); left out of the JSON where images are sent as they are."""
+    schema_names: str | None = None
+    """The provider's rule for names of properties, where answers are constrained by a schema."""
 
     @property
     def imported(self) -> bool:
@@ -110,8 +112,11 @@ class Manifest:
         found = {"version": MANIFEST_VERSION, **asdict(self)}
         for models in (found["models"], (found["reformat"] or {}).get("models", {})):
             for model in models.values():
+                # So that a run from before there was a choice is the same run.
                 if model["image_recipe"] == ORIGINAL:
-                    del model["image_recipe"]  # so that a run from before there was a choice is the same run
+                    del model["image_recipe"]
+                if model["schema_names"] is None:
+                    del model["schema_names"]
         return found
 
     def digest(self) -> str:

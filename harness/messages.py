@@ -119,6 +119,8 @@ class WireRequest:
     transport: Mapping[str, WireValue] = field(default_factory=dict)
     transport_headers: Mapping[str, str] = field(default_factory=dict)
     thinks_silently: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Alias -> name of the properties that `body` calls otherwise than the schema; kept, and not sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +157,8 @@ class Reply:
     served_model: str | None = None
     detail: str | None = None
     """The provider's own words on a refusal or block."""
+    names: Mapping[str, str] | None = None
+    """Alias -> name of the keys that `text` was asked to use instead of the schema's own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from harness.config import Config
 from harness.errors import ConfigError, UnknownNameError
 from harness.manifest import BlobRef, ConditionWanted, Manifest, ModelWanted, ReformatWanted
 from harness.media_reading import MediaReader
-from harness.messages import Schema
+from harness.messages import Schema, Structured
 from harness.model_choice import COMMON_PARAMS, chosen_models, retired_notes
 from harness.nearest import nearest
 from harness.plans import ConditionPlan, ModelPlan
@@ -68,7 +68,7 @@ def make_plan(options: RunOptions, config: Config, media: MediaReader | None = N
         n_cases=len(cases.cases),
         synthetic=cases.synthetic,
         conditions={name: _wanted(plan.prompt, plan.schema, blobs) for name, plan in conditions.items()},
-        models={name: _model_wanted(plan) for name, plan in models.items()},
+        models={name: _model_wanted(plan, options.structured) for name, plan in models.items()},
         reformat=_reformat_wanted(models, conditions, blobs) if reformat else None,
         attempts=options.attempts,
         reask=options.reask,
@@ -162,10 +162,11 @@ def _wanted(prompt: Prompt, schema: Schema | None, blobs: _Blobs) -> ConditionWa
     return ConditionWanted(prompt=blobs.prompt(prompt), schema=blobs.schema(schema))
 
 
-def _model_wanted(plan: ModelPlan) -> ModelWanted:
+def _model_wanted(plan: ModelPlan, structured: Structured) -> ModelWanted:
     reformatter = None if plan.reformatter is None else plan.reformatter.name
     found = _identity(plan.model, plan.params, plan.dropped_params, reformatter)
-    return replace(found, image_recipe=plan.image_recipe)
+    names = plan.model.provider.schema_names if structured == "schema" else None
+    return replace(found, image_recipe=plan.image_recipe, schema_names=names)
 
 
 def _identity(

@@ -20,6 +20,7 @@ from harness.outcomes import ExchangeOutcome
 from harness.providers.base import TRANSLATED, get_adapter, read
 from harness.providers.encoding import encode_body, mask_headers, mask_secrets
 from harness.providers.limit_headers import LearnedLimits, limits_from_headers
+from harness.providers.reading import with_names
 from harness.providers.transport import Sent, Transport
 from harness.providers.transport_flight import KEPT_OF_TOO_LONG
 from harness.recipes import ORIGINAL
@@ -89,7 +90,7 @@ class Sender:
             model=model.model,
             adapter=adapter.kind,
             wire_revision=built.wire_revision,
-            request=stored_document(built.document, headers),
+            request=stored_document(built.document, headers, built.wire.names),
             raw=raw,
             outcome=meaning.outcome,
             started_at_us=int(started_at * _MILLION),
@@ -102,7 +103,7 @@ class Sender:
             masked=masked or in_request,
             media_sent=media_sent,
         )
-        return exchange, meaning
+        return exchange, with_names(meaning, built.wire.names)
 
     async def _sent(
         self, wire: WireRequest, model: Model, body: bytes, api_key: str | None

@@ -92,6 +92,10 @@ class Provider(MediaLimits):
     """
     model_prefix: str = ""
     """Put before the id of a model that is named `provider/model-id`, without an entry of its own."""
+    stream_options: bool = True
+    """False where the field `stream_options` is refused; the last chunk must tell the usage unasked then."""
+    schema_names: str | None = None
+    """Pattern of the property names that its schema mode takes; others go as aliases. None: the format's."""
     errors: dict[str, tuple[ErrorRule, ...]] = Field(default_factory=dict)
     """Exchange outcome name -> rules tried before the adapter's own reading."""
     price_source: str | None = None
@@ -169,7 +173,7 @@ def _laid_over(kind: type[SettingsT], below: Settings, above: Settings) -> Setti
 
 
 ANSWER_FIELDS_PROVIDER = frozenset(
-    {"adapter", "base_url", "endpoint", "headers", "max_tokens_field", "video_format"}
+    {"adapter", "base_url", "endpoint", "headers", "max_tokens_field", "schema_names", "video_format"}
 )
 """Provider fields that change the answer; `base_url` counts only where no `endpoint` is named."""
 

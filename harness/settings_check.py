@@ -15,6 +15,7 @@ from harness.errors import ConfigError, MediaError
 from harness.nearest import nearest, nearest_or_known
 from harness.outcomes import ExchangeOutcome
 from harness.recipes import read_recipe
+from harness.schema_names import some_alias_matches
 from harness.settings import IMPORTED, ErrorRule, Model, Provider, Settings
 from harness.toml_file import Table
 
@@ -59,8 +60,23 @@ def build_provider(name: str, table: Table, where: str) -> Provider:
             "put the key in the environment"
         )
     _check_key_header(provider, where)
+    _check_schema_names(provider.schema_names, where)
     _check_errors(provider.errors, where)
     return provider
+
+
+def _check_schema_names(pattern: str | None, where: str) -> None:
+    if pattern is None:
+        return
+    try:
+        usable = some_alias_matches(pattern)
+    except re.error as error:
+        raise ConfigError(f"{where}: schema_names is no regular expression: {error}; correct it") from error
+    if not usable:
+        raise ConfigError(
+            f"{where}: schema_names {pattern!r} matches no name that could stand for another; write a "
+            'pattern of whole names, as in "[A-Za-z0-9_.-]{1,64}"'
+        )
 
 
 def build_model(name: str, table: Table, provider: Provider, where: str) -> Model:

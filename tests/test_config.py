@@ -55,6 +55,23 @@ def configured(catalogue: Path, text: str) -> Config:
     return load_config(file, catalogue_dir=catalogue)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [("[", "is no regular expression"), ("q{9}", "matches no name that could stand for another")],
+)
+def test_a_rule_for_property_names_that_cannot_work_is_refused(
+    catalogue: Path, pattern: str, words: str
+) -> None:
+    said = refusal(catalogue, f'{LOCAL}schema_names = "{pattern}"')
+    assert words in said
+    assert "harness.toml" in said
+
+
+def test_a_rule_for_property_names_is_kept(catalogue: Path) -> None:
+    known = configured(catalogue, f'{LOCAL}schema_names = "[a-z_]{{1,30}}"')
+    assert known.provider("local").schema_names == "[a-z_]{1,30}"
+
+
 def refusal(catalogue: Path, text: str) -> str:
     with pytest.raises(ConfigError) as caught:
         configured(catalogue, text)

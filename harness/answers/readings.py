@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.answers.extraction import Aliases, extract, unchanged
 from harness.answers.refusals import reads_like_refusal
@@ -12,6 +12,7 @@ from harness.answers.validation import Validator
 from harness.canonical import JSON
 from harness.messages import Reply
 from harness.outcomes import USABLE, ExchangeOutcome, UnitOutcome
+from harness.schema_names import restored
 
 PROSE_REFUSAL = "prose_refusal"
 """Flag: the text reads like a refusal. Advisory, see `harness.answers.refusals`."""
@@ -30,7 +31,8 @@ class Reading:
     """A reply read as an answer.
 
     `answer` is the text of an unusable reply without its reasoning, if it is complete and shows anything,
-    else "": the only text that may be handed on, to a later attempt or to the reformatter.
+    else "": the only text that may be handed on, to a later attempt or to the reformatter. Its keys are those
+    of the schema; `as_written` is the same text as the model wrote it, where it was asked for aliases.
     """
 
     outcome: UnitOutcome
@@ -38,6 +40,7 @@ class Reading:
     answer: str = ""
     error: UnitError | None = None
     flags: tuple[str, ...] = ()
+    as_written: str = ""
 
     @property
     def usable(self) -> bool:
@@ -50,15 +53,17 @@ def read_answer(reply: Reply, validator: Validator | None, aliases: Aliases = un
 
     Without a validator every complete text that shows anything is valid (free text). A truncated reply is
     never read as an answer, not even where its text happens to be whole and to fit: its provider says
-    that there was more to come.
+    that there was more to come. Keys that were asked for under an alias get their names back first: that is
+    transport, and makes no answer a recovered one.
     """
     match reply.outcome:
         case ExchangeOutcome.ANSWERED:
-            return (
-                _read_free_text(reply.text)
-                if validator is None
-                else _read_json(reply.text, validator, aliases)
-            )
+            if validator is None:
+                return _read_free_text(reply.text)
+            if not reply.names:
+                return _read_json(reply.text, validator, aliases)
+            reading = _read_json(restored(reply.text, reply.names), validator, aliases)
+            return replace(reading, as_written=_shown(reply.text)) if reading.answer else reading
         case ExchangeOutcome.TRUNCATED:
             return _unread(UnitOutcome.TRUNCATED, "the answer was cut off at a limit", reply)
         case ExchangeOutcome.EMPTY:
@@ -80,7 +85,7 @@ def _read_json(text: str, validator: Validator, aliases: Aliases) -> Reading:
     if extraction.how is not None:
         outcome = UnitOutcome.VALID if extraction.how == "whole" else UnitOutcome.RECOVERED
         return Reading(outcome, extraction.value)
-    answer = text if _is_json(text) else without_thinking(text)
+    answer = _shown(text)
     if blank(answer):
         return _nothing_shown(text)
     error = UnitError(extraction.kind or "no_json", extraction.problem or "the answer holds no JSON value")
@@ -99,6 +104,11 @@ def _nothing_shown(text: str) -> Reading:
         return Reading(UnitOutcome.EMPTY, error=UnitError("empty", "the answer has no text"))
     error = UnitError("think_only", "the answer is reasoning and nothing else")
     return Reading(UnitOutcome.EMPTY, error=error)
+
+
+def _shown(text: str) -> str:
+    """Return an answer without its reasoning."""
+    return text if _is_json(text) else without_thinking(text)
 
 
 def _is_json(text: str) -> bool:

@@ -18,6 +18,9 @@ KEY_VERSION: Final = 1
 HEADERS_FIELD: Final = "$headers"
 """Where a stored request holds the headers that change its answer; older ones have no such field."""
 
+NAMES_FIELD: Final = "$names"
+"""Where a stored request holds which of its schema's names stand for which (`harness.schema_names`)."""
+
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -62,13 +65,18 @@ def wire_document(wire: WireRequest, *, recipe_versions: Mapping[str, int] = REC
     return canonical_json(_by_reference(wire.body, recipe_versions))
 
 
-def stored_document(document: bytes, headers: Mapping[str, str]) -> bytes:
+def stored_document(
+    document: bytes, headers: Mapping[str, str], names: Mapping[str, str] | None = None
+) -> bytes:
     """Return a request as it is stored with an exchange: `wire_document` with the headers that enter its key.
 
-    They stand beside the body's own fields as `$headers`.
+    They stand beside the body's own fields as `$headers`; aliases of property names, if any, as `$names`.
     """
-    field = b'{"%b":%b' % (HEADERS_FIELD.encode("ascii"), canonical_json(headers))
-    return field + (b"}" if document == b"{}" else b"," + document[1:])
+    beside: dict[str, Mapping[str, str]] = {HEADERS_FIELD: headers}
+    if names:
+        beside[NAMES_FIELD] = names
+    fields = canonical_json(beside)
+    return fields if document == b"{}" else b"%b,%b" % (fields[:-1], document[1:])
 
 
 def read_document(document: bytes) -> tuple[dict[str, Any], dict[str, str] | None]:
@@ -79,7 +87,17 @@ def read_document(document: bytes) -> tuple[dict[str, Any], dict[str, str] | Non
     body = json.loads(document)
     if not isinstance(body, dict):
         raise ValueError("a stored request is no JSON object")
+    body.pop(NAMES_FIELD, None)
     return body, body.pop(HEADERS_FIELD, None)
+
+
+def names_sent(document: bytes) -> dict[str, str] | None:
+    """Return alias -> name of a stored request; None where it calls every property by its own name."""
+    # The quotes of a text are escaped, so that a request without this field is known without parsing it.
+    if b'"%b":' % NAMES_FIELD.encode("ascii") not in document:
+        return None
+    found = json.loads(document).get(NAMES_FIELD)
+    return found if isinstance(found, dict) else None
 
 
 def media_in(value: object) -> list[tuple[str, str, int]]:

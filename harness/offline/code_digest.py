@@ -63,6 +63,7 @@ READS_ANSWERS = (
     "providers/videos.py",
     "providers/waits.py",
     "retry.py",
+    "schema_names.py",
     "settings.py",
     "snapshot.py",
 )

@@ -24,10 +24,11 @@ from harness.outcomes import ExchangeOutcome as Outcome
 from harness.providers.anthropic_events import fold_message
 from harness.providers.anthropic_options import body_options
 from harness.providers.anthropic_replies import is_message, read_message, read_usage
+from harness.providers.anthropic_schema import SCHEMA_NAMES
 from harness.providers.base import Adapter
 from harness.providers.bodies import error_body, error_in, holds_error, parse_json, reply_object
 from harness.providers.faults import read_fault, read_fault_in_reply
-from harness.providers.options import check_request, image_mime
+from harness.providers.options import check_request, image_mime, schema_to_send
 from harness.providers.streams import is_event_stream
 from harness.settings import Model, Provider
 
@@ -64,7 +65,8 @@ class AnthropicAdapter:
         }
         if system:
             body["system"] = _content(Message("system", tuple(system)), model)
-        options, transport = body_options(request, model)
+        schema, names = schema_to_send(request, model, SCHEMA_NAMES)
+        options, transport = body_options(request, model, schema)
         if model.stream:
             transport["stream"] = True
         return WireRequest(
@@ -74,6 +76,7 @@ class AnthropicAdapter:
             transport=transport,
             # Many models think unless told not to, and newer ones do not show it.
             thinks_silently=options.get("thinking") != {"type": "disabled"},
+            names=names,
         )
 
     def auth_headers(self, provider: Provider, api_key: str | None) -> dict[str, str]:

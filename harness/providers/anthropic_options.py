@@ -12,7 +12,7 @@ from typing import Final
 
 from harness.canonical import JSON
 from harness.errors import UnsupportedInputError
-from harness.messages import Request, WireValue
+from harness.messages import Request, Schema, WireValue
 from harness.providers.anthropic_schema import accepted_schema
 from harness.providers.bodies import wire_json
 from harness.settings import Model
@@ -29,8 +29,10 @@ SMALLEST_BUDGET: Final = 1024
 Fields = dict[str, WireValue]
 
 
-def body_options(request: Request, model: Model) -> tuple[Fields, Fields]:
+def body_options(request: Request, model: Model, schema: Schema | None) -> tuple[Fields, Fields]:
     """Return the fields beside model and turns: those that change the answer, and those of the transport.
+
+    `schema` is the one that answers are constrained by, if any.
 
     `thinking_budget` N is extended thinking with N tokens, 0 none. `reasoning_effort` is the effort; where
     no thinking is set it also turns on adaptive thinking, which some models do without unless asked; "none"
@@ -57,7 +59,7 @@ def body_options(request: Request, model: Model) -> tuple[Fields, Fields]:
     _move_display(fields, transport)
     if "reasoning_effort" in request.params:
         _add_effort(fields, transport, request.params["reasoning_effort"])
-    _add_format(fields, request)
+    _add_format(fields, request, schema)
     return fields, transport
 
 
@@ -109,13 +111,13 @@ def _add_effort(fields: Fields, transport: Fields, effort: JSON) -> None:
         transport["thinking"] = {"display": "summarized"}
 
 
-def _add_format(fields: Fields, request: Request) -> None:
+def _add_format(fields: Fields, request: Request, schema: Schema | None) -> None:
     if request.structured == "json":
         raise UnsupportedInputError(
             "the format 'anthropic' has no JSON mode; use --structured schema or --structured off"
         )
-    if request.structured == "schema" and request.schema is not None:
-        answer = {"type": "json_schema", "schema": accepted_schema(request.schema.body)}
+    if schema is not None:
+        answer = {"type": "json_schema", "schema": accepted_schema(schema.body)}
         _merge(fields, "output_config", "--structured", {"format": answer})
 
 

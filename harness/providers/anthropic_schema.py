@@ -14,6 +14,11 @@ from harness.errors import UnsupportedInputError
 from harness.messages import WireValue
 from harness.providers.bodies import wire_json
 
+SCHEMA_NAMES: Final = r"[a-zA-Z0-9_.-]{1,64}"
+"""What names of properties are made of. The API says so of the schemas of tools, by a 400 to others
+("Property keys should match pattern"). Of the schemas of answers its pages say nothing, so these get such
+names too."""
+
 _AS_THEY_ARE: Final = frozenset(
     {"type", "enum", "const", "required", "$ref", "pattern", "default", "title", "description"}
 )

@@ -18,6 +18,8 @@ from harness.messages import (
     RawReply,
     Reply,
     Request,
+    Schema,
+    Structured,
     TextPart,
     Usage,
     VideoPart,
@@ -39,7 +41,7 @@ from harness.providers.bodies import (
 )
 from harness.providers.faults import read_fault, read_fault_in_reply
 from harness.providers.gemini_stream import first_candidate, read_chunks
-from harness.providers.options import check_request, image_mime
+from harness.providers.options import check_request, image_mime, schema_to_send
 from harness.providers.videos import frames_per_second
 from harness.settings import Model, Provider
 
@@ -116,7 +118,8 @@ class GeminiAdapter:
                 _set(config, _CONFIG_NAMES.get(name, name), name, wire_json(listed))
         if thinking:
             _set(config, "thinkingConfig", next(iter(thinking)), thinking)
-        for field, option in _structured(request):
+        schema, aliases = schema_to_send(request, model)
+        for field, option in _structured(request.structured, schema):
             _set(config, field, "--structured", option)
         if config:
             body["generationConfig"] = config
@@ -126,6 +129,7 @@ class GeminiAdapter:
             headers=dict(model.provider.headers),
             transport=transport,
             thinks_silently=model.stream,
+            names=aliases,
         )
 
     def auth_headers(self, provider: Provider, api_key: str | None) -> dict[str, str]:
@@ -196,11 +200,11 @@ def _part(part: Part, model: Model) -> dict[str, WireValue]:
             raise UnsupportedInputError(f"the format 'gemini' cannot send {type(part).__name__}")
 
 
-def _structured(request: Request) -> Iterator[tuple[str, WireValue]]:
-    if request.structured != "off":
+def _structured(structured: Structured, schema: Schema | None) -> Iterator[tuple[str, WireValue]]:
+    if structured != "off":
         yield "responseMimeType", "application/json"
-    if request.structured == "schema" and request.schema is not None:
-        yield "responseJsonSchema", wire_json(request.schema.body)
+    if schema is not None:
+        yield "responseJsonSchema", wire_json(schema.body)
 
 
 def _set(fields: dict[str, WireValue], field: str, name: str, value: WireValue) -> None:

@@ -18,6 +18,7 @@ from harness.messages import (
     Reply,
     Request,
     Schema,
+    Structured,
     TextPart,
     VideoPart,
     WireRequest,
@@ -37,7 +38,7 @@ from harness.providers.bodies import (
 )
 from harness.providers.completions import first_choice, read_choice, read_usage
 from harness.providers.faults import read_fault, read_fault_in_reply
-from harness.providers.options import check_request, image_mime
+from harness.providers.options import check_request, image_mime, schema_to_send
 from harness.providers.streams import fold_events, is_event_stream
 from harness.providers.strict_schemas import named_schema
 from harness.providers.videos import video_fields, video_part
@@ -91,16 +92,18 @@ class OpenAIAdapter:
             if field in body:
                 raise UnsupportedInputError(f"{field!r} is given twice, by {name!r} too; leave one out")
             body[field] = wire_json(value)
-        response_format = _response_format(request)
+        schema, names = schema_to_send(request, model)
+        response_format = _response_format(request.structured, schema)
         if response_format is not None:
             if "response_format" in body:
                 raise UnsupportedInputError("'response_format' is given beside --structured; leave one out")
             body["response_format"] = response_format
         if model.stream:
-            transport |= {"stream": True, "stream_options": {"include_usage": True}}
-        return WireRequest(
-            path="/chat/completions", body=body, headers=dict(model.provider.headers), transport=transport
-        )
+            transport["stream"] = True
+            if model.provider.stream_options:
+                transport["stream_options"] = {"include_usage": True}
+        headers = dict(model.provider.headers)
+        return WireRequest("/chat/completions", body, headers, transport, names=names)
 
     def auth_headers(self, provider: Provider, api_key: str | None) -> dict[str, str]:
         """Return the header of the provider's settings; none without a key."""
@@ -169,11 +172,11 @@ def _check_role(message: Message) -> None:
         )
 
 
-def _response_format(request: Request) -> dict[str, WireValue] | None:
-    match request.structured, request.schema:
+def _response_format(structured: Structured, schema: Schema | None) -> dict[str, WireValue] | None:
+    match structured, schema:
         case "json", _:
             return {"type": "json_object"}
-        case "schema", Schema() as schema:
+        case "schema", Schema():
             return {"type": "json_schema", "json_schema": named_schema(schema)}
         case _:
             return None

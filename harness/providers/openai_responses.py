@@ -17,6 +17,7 @@ from harness.messages import (
     Reply,
     Request,
     Schema,
+    Structured,
     TextPart,
     WireRequest,
     WireValue,
@@ -25,7 +26,7 @@ from harness.outcomes import ExchangeOutcome as Outcome
 from harness.providers.base import Adapter
 from harness.providers.bodies import error_body, error_in, holds_error, parse_json, reply_object, wire_json
 from harness.providers.faults import read_fault, read_fault_in_reply
-from harness.providers.options import check_request, image_mime
+from harness.providers.options import check_request, image_mime, schema_to_send
 from harness.providers.responses_reading import has_begun, last_response, read_response, read_usage
 from harness.providers.streams import is_event_stream
 from harness.providers.strict_schemas import named_schema
@@ -90,7 +91,8 @@ class ResponsesAdapter:
                 transport[name] = wire_json(value)
             else:
                 _set(body, _PLACES.get(name, (name,)), name, wire_json(value))
-        answer_format = _answer_format(request)
+        schema, names = schema_to_send(request, model)
+        answer_format = _answer_format(request.structured, schema)
         if answer_format is not None:
             _set(body, ("text", "format"), "--structured", answer_format)
         if model.stream:
@@ -102,6 +104,7 @@ class ResponsesAdapter:
             headers=dict(model.provider.headers),
             transport=transport,
             thinks_silently=True,
+            names=names,
         )
 
     def auth_headers(self, provider: Provider, api_key: str | None) -> dict[str, str]:
@@ -161,11 +164,11 @@ def _misplaced(role: str) -> UnsupportedInputError:
     return UnsupportedInputError(f"images can only stand in user messages, not {role!r}")
 
 
-def _answer_format(request: Request) -> dict[str, WireValue] | None:
-    match request.structured, request.schema:
+def _answer_format(structured: Structured, schema: Schema | None) -> dict[str, WireValue] | None:
+    match structured, schema:
         case "json", _:
             return {"type": "json_object"}
-        case "schema", Schema() as schema:
+        case "schema", Schema():
             return {"type": "json_schema", **named_schema(schema)}
         case _:
             return None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from harness.errors import MediaError, UnsupportedInputError
-from harness.messages import ImagePart, Request, VideoPart, media_parts
+from harness.messages import ImagePart, Request, Schema, VideoPart, media_parts
 from harness.recipes import read_recipe
+from harness.schema_names import aliased
 from harness.settings import MediaLimits, Model, limits_of
 
 
@@ -30,6 +32,21 @@ def check_request(request: Request, model: Model, reserved: Collection[str]) -> 
     if request.structured == "schema" and request.schema is None:
         raise UnsupportedInputError("structured output 'schema' needs a schema; use --structured off")
     _check_media(request, model)
+
+
+def schema_to_send(
+    request: Request, model: Model, allowed: str | None = None
+) -> tuple[Schema | None, Mapping[str, str]]:
+    """Return the schema of a request in schema mode, and alias -> name of what it calls otherwise.
+
+    `allowed` is the wire format's own rule for names of properties, a pattern; the provider's settings go
+    before it. None: every name is taken. Raises UnsupportedInputError where there are no such names.
+    """
+    if request.structured != "schema" or request.schema is None:
+        return None, {}
+    stated = model.provider.schema_names
+    body, names = aliased(request.schema.body, allowed if stated is None else stated)
+    return replace(request.schema, body=body), names
 
 
 def image_mime(part: ImagePart, model: Model) -> str:

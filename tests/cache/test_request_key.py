@@ -30,7 +30,7 @@ from request_examples import (
 from harness.cache.key import endpoint_identity, normalised_url, wire_document
 from harness.identity import build
 from harness.media import Media, probe
-from harness.messages import ImagePart, MediaSlot, Message, Request, VideoPart, WireRequest
+from harness.messages import ImagePart, MediaSlot, Message, Request, Schema, VideoPart, WireRequest
 from harness.plans import ModelPlan, with_recipes
 from harness.providers.base import ADAPTERS, get_adapter
 from harness.recipes import RECIPE_VERSIONS
@@ -164,6 +164,8 @@ PROVIDER_CHANGES: Mapping[str, object] = {
     "max_tokens_field": "max_completion_tokens",
     "reasoning_fields": ("thoughts",),
     "verify_tls": False,
+    "stream_options": False,
+    "schema_names": "[a-z]{1,9}",
     "errors": {"auth": (ErrorRule(status=418),)},
     "video_format": "dashscope",
     **LIMITS,
@@ -249,8 +251,23 @@ def test_a_providers_setting_is_in_the_key_only_if_it_changes_the_answer(
     # These formats have one name for the limit of the output, whatever the provider's settings say.
     silent = field == "max_tokens_field" and kind in ("gemini", "anthropic", "openai-responses")
     silent |= field == "video_format" and kind not in VIDEO_FORMATS
+    # It says how a schema is sent, and none is here: see the test of property names below.
+    silent |= field == "schema_names"
     differs = setting_key(changed, field, image) != setting_key(asked, field, image)
     assert differs is (field in ANSWER_FIELDS_PROVIDER and not silent)
+
+
+
+@EVERY_KIND
+def test_a_rule_for_property_names_is_in_the_key_only_where_a_name_breaks_it(kind: Kind) -> None:  # F1 F2
+    def key_with(rule: str | None, name: str) -> str:
+        body = {"type": "object", "properties": {name: {"type": "string"}}, "additionalProperties": False}
+        return key(kind, at={"schema_names": rule}, schema=Schema("s", "3" * 64, body))
+
+    assert key_with("[a-z]+", "ab") == key_with("[a-z_]+", "ab") == key_with(None, "ab")
+    if kind != "simulator":  # it is told the schema itself
+        assert key_with("[a-z_]+", "a b") != key_with("[a-z_]+", "a/b")
+    assert len({key_with(rule, "A b") for rule in (".*", "[a-zA-Z_]+", "[a-z]+")}) == 3
 
 
 @EVERY_KIND

@@ -210,7 +210,7 @@ def test_what_only_narrows_is_left_out_of_a_schema_and_objects_are_closed() -> N
         "type": "object",
         "properties": {
             "n": {"type": "integer", "minimum": 0, "maximum": 9, "multipleOf": 3, "description": "count"},
-            "s": {"type": ["string", "null"], "minLength": 1, "pattern": "^a", "format": "regex"},
+            "s": {"type": ["string", "null"], "maxLength": 9, "pattern": "^a", "format": "regex"},
             "day": {"type": "string", "format": "date"},
             "a": {"type": "array", "items": {"$ref": "#/$defs/x"}, "minItems": 1, "maxItems": 4},
             "b": {"type": "array", "items": {"enum": [1, "b"]}, "minItems": 2, "uniqueItems": True},

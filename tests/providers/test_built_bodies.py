@@ -224,6 +224,11 @@ def test_streaming_and_tier_are_transport_and_leave_the_body_alone() -> None:  #
     }
 
 
+def test_a_provider_that_refuses_stream_options_gets_none() -> None:
+    to = model("openai", stream=True, provider_fields={"stream_options": False})
+    assert OPENAI.build(ask(), to).transport == {"stream": True}
+
+
 def test_lone_surrogates_and_nul_in_a_case_reach_the_body() -> None:
     text = "a\ud800b\x00c"
     assert OPENAI.build(ask(text), model("openai")).body["messages"] == [{"role": "user", "content": text}]

@@ -25,6 +25,9 @@ def closed(properties: dict[str, Any], **fields: Any) -> dict[str, Any]:
         closed({"a": {"type": "array", "items": closed({"b": TEXT})}}),
         closed({"a": {"anyOf": [TEXT, {"type": "null"}]}}),
         closed({"a": {"$ref": "#/$defs/b"}}, **{"$defs": {"b": closed({"c": TEXT})}}),
+        closed({"a": {**TEXT, "pattern": "^x", "format": "date", "description": "d"}}, title="t"),
+        closed({"a": {"type": ["integer", "null"], "minimum": 0, "multipleOf": 2}}),
+        closed({"a": {"type": "array", "items": TEXT, "minItems": 2, "maxItems": 3}}),
     ],
 )
 def test_closed_objects_with_every_property_required_fit(schema: dict[str, Any]) -> None:
@@ -44,6 +47,15 @@ def test_closed_objects_with_every_property_required_fit(schema: dict[str, Any])
         closed({"a": {"type": "array", "items": closed({"b": TEXT}, required=[])}}),
         closed({"a": {"anyOf": [TEXT, {"type": "object", "properties": {}}]}}),
         closed({"a": {"$ref": "#/$defs/b"}}, **{"$defs": {"b": {"type": "object"}}}),
+        closed({"a": {**TEXT, "maxLength": 9}}),
+        closed({"a": {**TEXT, "default": "x"}}),
+        closed({"a": {**TEXT, "format": "uri"}}),
+        closed({"a": {"type": "array", "items": TEXT, "prefixItems": [TEXT]}}),
+        closed({"a": {"type": ["object", "null"]}}),
+        closed({"a": {"enum": [1, 2]}}),
+        closed({"a": True}),
+        closed({"a": TEXT}, anyOf=[closed({"a": TEXT})]),
+        closed({"a": TEXT}, unheardOf=1),
     ],
 )
 def test_anything_else_is_sent_unstrict(schema: dict[str, Any]) -> None:
