@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import quote
 
-from harness.errors import UnsupportedInputError
 from harness.messages import (
     Fault,
     ImagePart,
@@ -37,10 +36,11 @@ from harness.providers.bodies import (
     error_in,
     holds_error,
     reply_object,
-    wire_json,
 )
+from harness.providers.body_fields import set_field, wire_json
 from harness.providers.faults import read_fault, read_fault_in_reply
 from harness.providers.gemini_stream import first_candidate, read_chunks
+from harness.providers.message_parts import no_place_for, system_apart
 from harness.providers.options import check_request, image_mime, schema_to_send
 from harness.providers.videos import frames_per_second
 from harness.settings import Model, Provider
@@ -100,7 +100,7 @@ class GeminiAdapter:
         is not known to take.
         """
         check_request(request, model, _RESERVED)
-        system, turns = _split_system(request.messages)
+        system, turns = system_apart(request.messages, model)
         body: dict[str, WireValue] = {"contents": [_turn(message, model) for message in turns]}
         if system:
             body["systemInstruction"] = {"parts": [_part(part, model) for part in system]}
@@ -111,16 +111,16 @@ class GeminiAdapter:
         for name, value in request.params.items():
             for names, fields in special:
                 if name in names:
-                    _set(fields, names[name], name, wire_json(value))
+                    set_field(fields, names[name], name, value)
                     break
             else:
                 listed = [value] if name == "stop" and isinstance(value, str) else value
-                _set(config, _CONFIG_NAMES.get(name, name), name, wire_json(listed))
+                set_field(config, _CONFIG_NAMES.get(name, name), name, listed)
         if thinking:
-            _set(config, "thinkingConfig", next(iter(thinking)), thinking)
+            set_field(config, "thinkingConfig", next(iter(thinking)), thinking)
         schema, aliases = schema_to_send(request, model)
         for field, option in _structured(request.structured, schema):
-            _set(config, field, "--structured", option)
+            set_field(config, field, "--structured", option)
         if config:
             body["generationConfig"] = config
         return WireRequest(
@@ -165,19 +165,6 @@ def _path(model: Model) -> str:
     return f"/{quote(name, safe='/')}:{method}"
 
 
-def _split_system(messages: tuple[Message, ...]) -> tuple[list[Part], list[Message]]:
-    system: list[Part] = []
-    turns: list[Message] = []
-    for message in messages:
-        if message.role != "system":
-            turns.append(message)
-        elif turns:
-            raise UnsupportedInputError("the format 'gemini' takes system text before all turns only")
-        else:
-            system.extend(message.parts)
-    return system, turns
-
-
 def _turn(message: Message, model: Model) -> dict[str, WireValue]:
     role = "model" if message.role == "assistant" else "user"
     return {"role": role, "parts": [_part(part, model) for part in message.parts]}
@@ -197,7 +184,7 @@ def _part(part: Part, model: Model) -> dict[str, WireValue]:
                 found["videoMetadata"] = {"fps": frames_per_second(part, _MOST_FPS)}
             return found
         case _:
-            raise UnsupportedInputError(f"the format 'gemini' cannot send {type(part).__name__}")
+            raise no_place_for(part, model)
 
 
 def _structured(structured: Structured, schema: Schema | None) -> Iterator[tuple[str, WireValue]]:
@@ -205,12 +192,6 @@ def _structured(structured: Structured, schema: Schema | None) -> Iterator[tuple
         yield "responseMimeType", "application/json"
     if schema is not None:
         yield "responseJsonSchema", wire_json(schema.body)
-
-
-def _set(fields: dict[str, WireValue], field: str, name: str, value: WireValue) -> None:
-    if field in fields:
-        raise UnsupportedInputError(f"{field!r} is given twice, by {name!r} too; leave one out")
-    fields[field] = value
 
 
 def _read_candidate(reply: Object) -> Reply:
