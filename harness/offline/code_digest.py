@@ -49,6 +49,7 @@ READS_ANSWERS = (
     "providers/error_words.py",
     "providers/faults.py",
     "providers/gemini.py",
+    "providers/gemini_replies.py",
     "providers/gemini_stream.py",
     "providers/imported.py",
     "providers/litellm_format.py",

@@ -35,11 +35,11 @@ from harness.providers.bodies import (
     reply_object,
 )
 from harness.providers.body_fields import set_field, wire_json
-from harness.providers.completions import first_choice, read_choice, read_usage
+from harness.providers.completions import first_choice, fold_completion, read_choice, read_usage
 from harness.providers.faults import read_fault, read_fault_in_reply
 from harness.providers.message_parts import check_user_turn, no_place_for
 from harness.providers.options import check_request, image_mime, schema_to_send
-from harness.providers.streams import fold_events, is_event_stream
+from harness.providers.streams import is_event_stream
 from harness.providers.strict_schemas import named_schema
 from harness.providers.videos import video_fields, video_part
 from harness.settings import Model, Provider
@@ -107,7 +107,7 @@ class OpenAIAdapter:
 
     def read_reply(self, raw: RawReply, provider: Provider) -> Reply | Fault:
         """Return what a 2xx answer means: one JSON object, or a stream of chunks that is complete."""
-        reply = reply_object(raw.body, fold_events if is_event_stream(raw.body) else parse_json)
+        reply = reply_object(raw.body, fold_completion if is_event_stream(raw.body) else parse_json)
         if isinstance(reply, Fault):
             return reply
         usage = read_usage(reply)
