@@ -35,12 +35,12 @@ from harness.providers.bodies import (
     reply_object,
 )
 from harness.providers.body_fields import set_field, wire_json
-from harness.providers.completions import first_choice, fold_completion, read_choice, read_usage
 from harness.providers.faults import read_fault, read_fault_in_reply
 from harness.providers.message_parts import check_user_turn, no_place_for
+from harness.providers.openai_replies import first_choice, fold_completion, read_choice, read_usage
+from harness.providers.openai_schema import named_schema
 from harness.providers.options import check_request, image_mime, schema_to_send
 from harness.providers.streams import is_event_stream
-from harness.providers.strict_schemas import named_schema
 from harness.providers.videos import video_fields, video_part
 from harness.settings import Model, Provider
 

@@ -28,10 +28,10 @@ from harness.providers.bodies import error_body, error_in, holds_error, parse_js
 from harness.providers.body_fields import set_field, wire_json
 from harness.providers.faults import read_fault, read_fault_in_reply
 from harness.providers.message_parts import check_user_turn, misplaced, no_place_for
+from harness.providers.openai_responses_replies import has_begun, last_response, read_response, read_usage
+from harness.providers.openai_schema import named_schema
 from harness.providers.options import check_request, image_mime, schema_to_send
-from harness.providers.responses_reading import has_begun, last_response, read_response, read_usage
 from harness.providers.streams import is_event_stream
-from harness.providers.strict_schemas import named_schema
 from harness.settings import Model, Provider
 
 # `store`: what is asked here is never kept there. The others replace the question, or hide the answer.
