@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from wire_doubles import SCAN, model
 
+from harness.beyond_limits import Beyond
 from harness.errors import UnsupportedInputError
 from harness.media import Media
 from harness.messages import ImagePart, Message, Part, Request, TextPart, VideoPart
@@ -47,3 +48,10 @@ def test_a_video_stands_in_the_users_words_only() -> None:
 def test_system_text_is_not_moved_before_what_came_first(kind: str) -> None:  # F9
     turns = Message("user", (TextPart("?"),)), Message("system", (TextPart("be brief"),))
     assert refused(kind, *turns) == f"the format '{kind}' takes system text before all turns only"
+
+
+def test_such_cases_are_counted_under_the_wire_format() -> None:
+    found = Beyond()
+    found.add("c1", UnsupportedInputError("no place for a video"))
+    told = list(found.told("m", "cases"))
+    assert told == ["m: cases beyond its wire format: 1; first: case 'c1': no place for a video"]
