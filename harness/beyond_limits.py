@@ -23,7 +23,7 @@ class Beyond:
 
     def add(self, case_id: str, error: MediaLimitError | UnsupportedInputError) -> None:
         """Count one unit."""
-        limit = error.limit or "the wire format"
+        limit = error.limit or "wire format"
         self.counts[limit] = self.counts.get(limit, 0) + 1
         self.first.setdefault(limit, f"case {case_id!r}: {error}")
 

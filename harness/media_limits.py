@@ -15,11 +15,12 @@ from harness.errors import MediaLimitError
 from harness.image_structure import read_structure
 from harness.media import Media, is_plain, load
 from harness.recipes import ORIGINAL, Recipe, read_recipe
-from harness.settings import ImageLimits, VideoLimits
+from harness.settings import ImageLimits, ManyImages, VideoLimits
 
 IMAGE_MIME: Final = ("image/png", "image/jpeg", "image/webp")
 """What is taken for an image that a model reads, where its settings say nothing."""
 
+_SIDE: Final = "pixels on its longest side"
 _CONTAINER_BYTES: Final = 65_536
 """More than PNG or JPEG ever add to the bare samples of an image that does not compress."""
 
@@ -39,14 +40,20 @@ def base64_bytes(size: int) -> int:
 
 
 def choose_recipe(
-    media: Media, limits: ImageLimits, path: Path, wish: str = ORIGINAL, *, model: str = "the model"
+    media: Media,
+    limits: ImageLimits,
+    path: Path,
+    wish: str = ORIGINAL,
+    *,
+    model: str = "the model",
+    among: int = 1,
 ) -> AsSent:
     """Return how a model gets an image that lies at `path`, by the recipe that was wished for.
 
-    May read the image. Raises MediaLimitError for what is beyond the model, MediaError for what no model
-    could take.
+    `among` is how many images its request has. May read the image. Raises MediaLimitError for what is beyond
+    the model, MediaError for what no model could take.
     """
-    judge = _Judge(media, limits, path, model)
+    judge = _Judge(media, limits, path, model, among)
     recipe = judge.applied(read_recipe(wish))
     judge.check_type(recipe)
     return judge.measured(recipe)
@@ -85,6 +92,7 @@ class _Judge:
     limits: ImageLimits
     path: Path
     model: str
+    among: int
 
     @property
     def taken(self) -> tuple[str, ...]:
@@ -108,6 +116,12 @@ class _Judge:
         if sendable:
             return Recipe("original")
         return Recipe(self.conversion or "original")
+
+    @property
+    def many(self) -> ManyImages | None:
+        """What holds because the request has so many images."""
+        many = self.limits.many
+        return many if many is not None and self.among > many.more_than else None
 
     @property
     def conversion(self) -> Literal["png", "jpeg"] | None:
@@ -139,7 +153,11 @@ class _Judge:
             pixels = (found[0], found[1])
         if pixels is not None:
             self._check("max_pixels", pixels[0] * pixels[1], limits.max_pixels, "pixels", recipe)
-            self._check("max_side", max(pixels), limits.max_side, "pixels on its longest side", recipe)
+            self._check("max_side", max(pixels), limits.max_side, _SIDE, recipe)
+            many = self.many
+            if many is not None:
+                what = f"{_SIDE}, in a request with more than {many.more_than} images"
+                self._check("many.max_side", max(pixels), many.max_side, what, recipe)
         if size is not None:
             self._check("max_bytes", size, limits.max_bytes, "bytes", recipe)
             self._check(
@@ -149,7 +167,7 @@ class _Judge:
 
     def _needs_encoding(self, pixels: tuple[int, int] | None, most: int | None) -> bool:
         limits = self.limits
-        if pixels is None and (limits.max_pixels or limits.max_side):
+        if pixels is None and (limits.max_pixels or limits.max_side or self.many):
             return True
         bounds = [limits.max_bytes, limits.max_base64_bytes and limits.max_base64_bytes // 4 * 3]
         return any(bound is not None and (most is None or most > bound) for bound in bounds)
@@ -159,8 +177,10 @@ class _Judge:
             return
         shown = what if recipe.kind == "original" else f"{what} as {str(recipe)!r}"
         bound, number = (
-            ("max_bytes", limit // 4 * 3) if name == "max_base64_bytes" else (name, limit)
-        )  # fmt: skip
+            ("max_bytes", limit // 4 * 3)
+            if name == "max_base64_bytes"
+            else (name.removeprefix("many."), limit)
+        )
         raise self._beyond(name, f"has {found:,} {shown}", f"{limit:,}", f"fit:{bound}={number}")
 
     def _beyond(self, name: str, has: str, takes: str, recipe: str | None) -> MediaLimitError:

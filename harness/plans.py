@@ -79,6 +79,7 @@ def with_recipes(messages: tuple[Message, ...], plan: ModelPlan) -> tuple[Messag
     """
     model, limits, sizes = plan.model, limits_of(plan.model), _Sizes()
     shown = f"model {model.name!r}"
+    among = sum(isinstance(part, ImagePart) for message in messages for part in message.parts)
 
     def chosen(part: Part) -> Part:
         if isinstance(part, TextPart) or part.media.path is None:
@@ -87,7 +88,9 @@ def with_recipes(messages: tuple[Message, ...], plan: ModelPlan) -> tuple[Messag
             check_video(part.media, limits.video, shown)
             sizes.known += base64_bytes(part.media.size)
             return part
-        found = choose_recipe(part.media, limits.image, part.media.path, plan.image_recipe, model=shown)
+        found = choose_recipe(
+            part.media, limits.image, part.media.path, plan.image_recipe, model=shown, among=among
+        )
         if found.size is None:
             sizes.unknown.append((part.media, found.recipe))
         else:

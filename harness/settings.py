@@ -34,6 +34,13 @@ class ErrorRule(Settings):
     message: str | None = None
 
 
+class ManyImages(Settings):
+    """What else holds for each image of a request that has more than so many: its longest side in pixels."""
+
+    more_than: int = Field(gt=0)
+    max_side: int = Field(gt=0)
+
+
 class ImageLimits(Settings):
     """What is taken of one image, as it is sent; None is unknown.
 
@@ -46,6 +53,7 @@ class ImageLimits(Settings):
     max_pixels: int | None = Field(default=None, gt=0)
     max_side: int | None = Field(default=None, gt=0)
     mime: tuple[str, ...] | None = None
+    many: ManyImages | None = None
 
 
 class VideoLimits(Settings):

@@ -6,7 +6,8 @@ import json
 import math
 import re
 from collections.abc import Collection, Mapping
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Any, TypeVar, get_args
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
@@ -108,9 +109,13 @@ def _check_fields(table: Table, kind: type[Settings], hidden: set[str], where: s
     """Check key names, those of the nested tables included."""
     check_keys(table, kind.model_fields.keys() - hidden, where)
     for key, value in table.items():
-        nested = kind.model_fields[key].annotation
-        if isinstance(value, dict) and isinstance(nested, type) and issubclass(nested, Settings):
-            check_keys(value, nested.model_fields.keys(), f"{where} {key}")
+        for nested in _alternatives(kind.model_fields[key].annotation):
+            if isinstance(value, dict) and isinstance(nested, type) and issubclass(nested, Settings):
+                _check_fields(value, nested, set(), f"{where} {key}")
+
+
+def _alternatives(annotation: object) -> tuple[object, ...]:
+    return get_args(annotation) if isinstance(annotation, UnionType) else (annotation,)
 
 
 def _validated(kind: type[SettingsT], values: Mapping[str, Any], where: str) -> SettingsT:

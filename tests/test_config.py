@@ -302,6 +302,7 @@ class TestRefusals:
             ("[providers.acme]\nbase_ulr = 'x'", ["[providers.acme]", "'base_ulr'", "'base_url'"]),
             ("[models.acme-large]\nmax_inflight = 4", ["[models.acme-large]", "'max_in_flight'"]),
             ("[models.acme-large.image]\nmax_byte = 4", ["[models.acme-large] image", "'max_bytes'"]),
+            ("[models.acme-large.image.many]\nmore_then = 4", ["image many", "'more_than'"]),
             ("[models.acme-large.price]\ninptu = 4", ["[models.acme-large] price", "'input'"]),
             ("[models.'sim/steady']\nparms = {}", ['[models."sim/steady"]', "'params'"]),
         ],
@@ -337,6 +338,7 @@ class TestRefusals:
             ("[providers.acme.errors]\nquota_exausted = [{status = 429}]", ["errors", "'quota_exhausted'"]),
             ("[providers.acme.errors]\nauth = [{}]", ["errors", "empty rule", "'auth'"]),
             ("[providers.acme.errors]\nauth = [{cod = 'x'}]", ["errors", "cod"]),
+            ("[models.acme-large.image]\nmany = { more_than = 20 }", ["image.many.max_side is missing"]),
             ("[models.'a,b']\nprovider = 'acme'\nmodel = 'x'", ["'a,b'"]),
         ],
     )

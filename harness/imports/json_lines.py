@@ -14,7 +14,7 @@ from harness.imports.source import MAX_LINE_BYTES, SourceFile
 from harness.imports.stated import Stated
 from harness.messages import Usage
 from harness.providers.bodies import as_count
-from harness.providers.completions import read_usage
+from harness.providers.openai_replies import read_usage
 
 IDS = ("id", "case_id")
 TEXTS = ("answer", "text", "response", "prediction", "output", "completion")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from harness.imports.failures import known_failure
 from harness.messages import Fault, Reply, Usage
 from harness.outcomes import ExchangeOutcome
-from harness.providers.completions import read_choice
+from harness.providers.openai_replies import read_choice
 from harness.settings import Provider
 
 _SHOWN = 300

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from harness.errors import UnsupportedInputError
 from harness.messages import (
     Fault,
     ImagePart,
@@ -28,6 +27,7 @@ from harness.providers.anthropic_schema import SCHEMA_NAMES
 from harness.providers.base import Adapter
 from harness.providers.bodies import error_body, error_in, holds_error, parse_json, reply_object
 from harness.providers.faults import read_fault, read_fault_in_reply
+from harness.providers.message_parts import check_user_turn, no_place_for, system_apart
 from harness.providers.options import check_request, image_mime, schema_to_send
 from harness.providers.streams import is_event_stream
 from harness.settings import Model, Provider
@@ -58,7 +58,7 @@ class AnthropicAdapter:
         say how long the answer may be: the API demands `max_tokens`.
         """
         check_request(request, model, _RESERVED)
-        system, turns = _split_system(request.messages)
+        system, turns = system_apart(request.messages, model)
         body: dict[str, WireValue] = {
             "model": model.model,
             "messages": [{"role": turn.role, "content": _content(turn, model)} for turn in turns],
@@ -107,19 +107,6 @@ def _versioned(headers: dict[str, str]) -> dict[str, str]:
     return dict(headers) if named else {"anthropic-version": API_VERSION, **headers}
 
 
-def _split_system(messages: tuple[Message, ...]) -> tuple[list[Part], list[Message]]:
-    system: list[Part] = []
-    turns: list[Message] = []
-    for message in messages:
-        if message.role != "system":
-            turns.append(message)
-        elif turns:
-            raise UnsupportedInputError("the format 'anthropic' takes system text before all turns only")
-        else:
-            system.extend(message.parts)
-    return system, turns
-
-
 def _content(message: Message, model: Model) -> WireValue:
     match message.parts:
         case (TextPart(text=text),):
@@ -133,8 +120,7 @@ def _part(part: Part, message: Message, model: Model) -> dict[str, WireValue]:
         case TextPart(text=text):
             return {"type": "text", "text": text}
         case ImagePart(media=media, recipe=recipe):
-            if message.role != "user":
-                raise UnsupportedInputError(f"images can only stand in user messages, not {message.role!r}")
+            check_user_turn(part, message)
             source: dict[str, WireValue] = {
                 "type": "base64",
                 "media_type": image_mime(part, model),
@@ -142,7 +128,7 @@ def _part(part: Part, message: Message, model: Model) -> dict[str, WireValue]:
             }
             return {"type": "image", "source": source}
         case _:
-            raise UnsupportedInputError(f"the format 'anthropic' cannot send {type(part).__name__}")
+            raise no_place_for(part, model)
 
 
 adapter: Adapter = AnthropicAdapter()

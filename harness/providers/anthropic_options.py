@@ -14,7 +14,7 @@ from harness.canonical import JSON
 from harness.errors import UnsupportedInputError
 from harness.messages import Request, Schema, WireValue
 from harness.providers.anthropic_schema import accepted_schema
-from harness.providers.bodies import wire_json
+from harness.providers.body_fields import set_field, wire_json
 from harness.settings import Model
 
 TRANSPORT_PARAMS: Final = frozenset({"metadata", "service_tier", "cache_control", "inference_geo"})
@@ -47,15 +47,15 @@ def body_options(request: Request, model: Model, schema: Schema | None) -> tuple
             case "max_tokens" | "reasoning_effort":
                 continue
             case "stop":
-                _set(fields, "stop_sequences", name, [value] if isinstance(value, str) else value)
+                set_field(fields, "stop_sequences", name, [value] if isinstance(value, str) else value)
             case "thinking_budget":
-                _set(fields, "thinking", name, _budget(value, limit))
+                set_field(fields, "thinking", name, _budget(value, limit))
             case "output_config":
                 _merge(fields, name, name, value)
             case _ if name in TRANSPORT_PARAMS:
                 transport[name] = wire_json(value)
             case _:
-                _set(fields, name, name, value)
+                set_field(fields, name, name, value)
     _move_display(fields, transport)
     if "reasoning_effort" in request.params:
         _add_effort(fields, transport, request.params["reasoning_effort"])
@@ -97,7 +97,7 @@ def _move_display(fields: Fields, transport: Fields) -> None:
 
 def _add_effort(fields: Fields, transport: Fields, effort: JSON) -> None:
     if effort == "none":
-        _set(fields, "thinking", "reasoning_effort", {"type": "disabled"})
+        set_field(fields, "thinking", "reasoning_effort", {"type": "disabled"})
         return
     if effort not in EFFORTS:
         raise UnsupportedInputError(
@@ -119,12 +119,6 @@ def _add_format(fields: Fields, request: Request, schema: Schema | None) -> None
     if schema is not None:
         answer = {"type": "json_schema", "schema": accepted_schema(schema.body)}
         _merge(fields, "output_config", "--structured", {"format": answer})
-
-
-def _set(fields: Fields, field: str, name: str, value: object) -> None:
-    if field in fields:
-        raise UnsupportedInputError(f"{field!r} is given twice, by {name!r} too; leave one out")
-    fields[field] = wire_json(value)
 
 
 def _merge(fields: Fields, field: str, name: str, value: object) -> None:

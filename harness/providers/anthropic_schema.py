@@ -12,7 +12,7 @@ from typing import Final
 
 from harness.errors import UnsupportedInputError
 from harness.messages import WireValue
-from harness.providers.bodies import wire_json
+from harness.providers.body_fields import wire_json
 
 SCHEMA_NAMES: Final = r"[a-zA-Z0-9_.-]{1,64}"
 """What names of properties are made of. The API says so of the schemas of tools, by a 400 to others

@@ -6,8 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from harness.errors import UnsupportedInputError
-from harness.messages import Fault, WireValue
+from harness.messages import Fault
 from harness.outcomes import ExchangeOutcome
 from harness.providers.error_words import own_words
 
@@ -75,22 +74,6 @@ def reply_object(body: bytes, read: Callable[[bytes], object] = parse_json) -> O
         what = "a reply that is no complete JSON" if body.strip() else "a reply without content"
         return Fault(ExchangeOutcome.MALFORMED_REPLY, f"{what}: {error}", maybe_billed=True)
     return as_object(value[0] if isinstance(value, list) and len(value) == 1 else value)
-
-
-def wire_json(value: object) -> WireValue:
-    """Return a copy of a JSON value in the containers that bodies are made of.
-
-    Raises UnsupportedInputError on anything that is not JSON.
-    """
-    match value:
-        case Mapping():
-            return {str(key): wire_json(item) for key, item in value.items()}
-        case list() | tuple():
-            return [wire_json(item) for item in value]
-        case str() | int() | float() | None:
-            return value
-        case _:
-            raise UnsupportedInputError(f"cannot send a value of {type(value).__name__}: it is no JSON")
 
 
 def as_object(value: object) -> Object:

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from harness.outcomes import ExchangeOutcome as Outcome
+from harness.providers.error_request_rules import INPUT_RULES, MODEL_RULES
 from harness.providers.error_rule import ANY, CLIENT, REJECTED, rule
-from harness.providers.request_rules import INPUT_RULES, MODEL_RULES
 
 _BLOCKS: Final = (
     # Whatever their status: Azure, DashScope and OpenAI 400, xAI 403, StepFun 451. `content_filter_error` is

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 from urllib.parse import quote
 
-from harness.errors import UnsupportedInputError
 from harness.messages import (
     Fault,
     ImagePart,
@@ -21,7 +20,6 @@ from harness.messages import (
     Schema,
     Structured,
     TextPart,
-    Usage,
     VideoPart,
     WireRequest,
     WireValue,
@@ -29,18 +27,17 @@ from harness.messages import (
 from harness.outcomes import ExchangeOutcome as Outcome
 from harness.providers.base import Adapter
 from harness.providers.bodies import (
-    Object,
-    as_count,
-    as_object,
     as_text,
     error_body,
     error_in,
     holds_error,
     reply_object,
-    wire_json,
 )
+from harness.providers.body_fields import set_field, wire_json
 from harness.providers.faults import read_fault, read_fault_in_reply
+from harness.providers.gemini_replies import read_candidate, read_usage, texts_of
 from harness.providers.gemini_stream import first_candidate, read_chunks
+from harness.providers.message_parts import no_place_for, system_apart
 from harness.providers.options import check_request, image_mime, schema_to_send
 from harness.providers.videos import frames_per_second
 from harness.settings import Model, Provider
@@ -71,12 +68,6 @@ _VIDEO_NAMES: Final = {"video/quicktime": "video/mov", "video/x-msvideo": "video
 _MOST_FPS: Final = 24.0
 """`VideoMetadata.fps` is in (0, 24]; 1 where it is not given (reference of the Gen AI SDKs)."""
 
-_BLOCKED: Final = frozenset(
-    {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR", "IMAGE_SAFETY",
-     "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "JAILBREAK"}
-)  # fmt: skip
-_NOT_BLOCKED: Final = frozenset({"", "BLOCK_REASON_UNSPECIFIED", "BLOCKED_REASON_UNSPECIFIED"})
-
 
 class GeminiAdapter:
     """`generateContent` at `{base_url}/models/MODEL:generateContent`; the key goes in a header.
@@ -100,29 +91,13 @@ class GeminiAdapter:
         is not known to take.
         """
         check_request(request, model, _RESERVED)
-        system, turns = _split_system(request.messages)
+        system, turns = system_apart(request.messages, model)
         body: dict[str, WireValue] = {"contents": [_turn(message, model) for message in turns]}
         if system:
             body["systemInstruction"] = {"parts": [_part(part, model) for part in system]}
-        transport: dict[str, WireValue] = {}
-        config: dict[str, WireValue] = {}
-        thinking: dict[str, WireValue] = {}
-        special = ((_BODY_NAMES, body), (_TRANSPORT_NAMES, transport), (_THINKING_NAMES, thinking))
-        for name, value in request.params.items():
-            for names, fields in special:
-                if name in names:
-                    _set(fields, names[name], name, wire_json(value))
-                    break
-            else:
-                listed = [value] if name == "stop" and isinstance(value, str) else value
-                _set(config, _CONFIG_NAMES.get(name, name), name, wire_json(listed))
-        if thinking:
-            _set(config, "thinkingConfig", next(iter(thinking)), thinking)
         schema, aliases = schema_to_send(request, model)
-        for field, option in _structured(request.structured, schema):
-            _set(config, field, "--structured", option)
-        if config:
-            body["generationConfig"] = config
+        fields, transport = _options(request, schema)
+        body |= fields
         return WireRequest(
             _path(model),
             body,
@@ -145,37 +120,49 @@ class GeminiAdapter:
         reply = reply_object(raw.body, read_chunks)
         if isinstance(reply, Fault):
             return reply
-        usage = _usage(reply)
+        usage = read_usage(reply)
         if holds_error(reply):
-            inner, began = error_in(0, reply), any(_texts(first_candidate(reply)))
+            inner, began = error_in(0, reply), any(texts_of(first_candidate(reply)))
             return read_fault_in_reply(raw, inner, provider, self._now_s(), usage, began=began)
         if not any(key in reply for key in ("candidates", "promptFeedback", "usageMetadata")):
             return Fault(Outcome.MALFORMED_REPLY, "a reply that is no generated content", maybe_billed=True)
         served_model = as_text(reply.get("modelVersion")) or None
-        return replace(_read_candidate(reply), usage=usage, served_model=served_model)
+        return replace(read_candidate(reply), usage=usage, served_model=served_model)
 
     def read_error(self, raw: RawReply, provider: Provider) -> Fault | Reply:
         """Return what any other answer means."""
         return read_fault(raw, error_body(raw.status, raw.body), provider, self._now_s())
 
 
+def _options(request: Request, schema: Schema | None) -> tuple[dict[str, WireValue], dict[str, WireValue]]:
+    """Return the fields beside the turns: those that change the answer, and those of the transport.
+
+    Raises UnsupportedInputError for a field that is set twice.
+    """
+    body: dict[str, WireValue] = {}
+    transport: dict[str, WireValue] = {}
+    config: dict[str, WireValue] = {}
+    thinking: dict[str, WireValue] = {}
+    special = ((_BODY_NAMES, body), (_TRANSPORT_NAMES, transport), (_THINKING_NAMES, thinking))
+    for name, value in request.params.items():
+        for names, fields in special:
+            if name in names:
+                set_field(fields, names[name], name, value)
+                break
+        else:
+            listed = [value] if name == "stop" and isinstance(value, str) else value
+            set_field(config, _CONFIG_NAMES.get(name, name), name, listed)
+    if thinking:
+        set_field(config, "thinkingConfig", next(iter(thinking)), thinking)
+    for field, option in _structured(request.structured, schema):
+        set_field(config, field, "--structured", option)
+    return body | ({"generationConfig": config} if config else {}), transport
+
+
 def _path(model: Model) -> str:
     name = model.model if "/" in model.model else f"models/{model.model}"
     method = "streamGenerateContent?alt=sse" if model.stream else "generateContent"
     return f"/{quote(name, safe='/')}:{method}"
-
-
-def _split_system(messages: tuple[Message, ...]) -> tuple[list[Part], list[Message]]:
-    system: list[Part] = []
-    turns: list[Message] = []
-    for message in messages:
-        if message.role != "system":
-            turns.append(message)
-        elif turns:
-            raise UnsupportedInputError("the format 'gemini' takes system text before all turns only")
-        else:
-            system.extend(message.parts)
-    return system, turns
 
 
 def _turn(message: Message, model: Model) -> dict[str, WireValue]:
@@ -197,7 +184,7 @@ def _part(part: Part, model: Model) -> dict[str, WireValue]:
                 found["videoMetadata"] = {"fps": frames_per_second(part, _MOST_FPS)}
             return found
         case _:
-            raise UnsupportedInputError(f"the format 'gemini' cannot send {type(part).__name__}")
+            raise no_place_for(part, model)
 
 
 def _structured(structured: Structured, schema: Schema | None) -> Iterator[tuple[str, WireValue]]:
@@ -205,72 +192,6 @@ def _structured(structured: Structured, schema: Schema | None) -> Iterator[tuple
         yield "responseMimeType", "application/json"
     if schema is not None:
         yield "responseJsonSchema", wire_json(schema.body)
-
-
-def _set(fields: dict[str, WireValue], field: str, name: str, value: WireValue) -> None:
-    if field in fields:
-        raise UnsupportedInputError(f"{field!r} is given twice, by {name!r} too; leave one out")
-    fields[field] = value
-
-
-def _read_candidate(reply: Object) -> Reply:
-    feedback = as_object(reply.get("promptFeedback"))
-    block = as_text(feedback.get("blockReason"))
-    candidate = first_candidate(reply)
-    finish = as_text(candidate.get("finishReason")) or (block or None)
-    text, reasoning = _texts(candidate)
-    words = as_text(candidate.get("finishMessage")) or as_text(feedback.get("blockReasonMessage"))
-    blocked = finish in _BLOCKED or block not in _NOT_BLOCKED
-    return Reply(
-        _outcome(finish, text, blocked=blocked),
-        text=text,
-        reasoning=reasoning or None,
-        finish_reason=finish,
-        detail=(words or finish) if blocked else None,
-    )
-
-
-def _outcome(finish: str | None, text: str, *, blocked: bool) -> Outcome:
-    if blocked:
-        return Outcome.FILTERED
-    if finish == "MAX_TOKENS":
-        return Outcome.TRUNCATED
-    if not text.strip():
-        return Outcome.EMPTY
-    # OTHER stops a text for a reason that Google keeps to itself: nobody can say that it is complete.
-    return Outcome.TRUNCATED if finish == "OTHER" else Outcome.ANSWERED
-
-
-def _texts(candidate: Object) -> tuple[str, str]:
-    """Return the text and, apart from it, the thoughts."""
-    parts = as_object(candidate.get("content")).get("parts")
-    text: list[str] = []
-    thoughts: list[str] = []
-    for item in parts if isinstance(parts, list) else ():
-        part = as_object(item)
-        (thoughts if part.get("thought") is True else text).append(as_text(part.get("text")))
-    return "".join(text), "".join(thoughts)
-
-
-def _usage(reply: Object) -> Usage:
-    """Return the token counts; Google counts thoughts and tool prompts beside the others, we with them."""
-    usage: Mapping[str, object] = as_object(reply.get("usageMetadata"))
-    prompt = as_count(usage.get("promptTokenCount"))
-    tool = as_count(usage.get("toolUsePromptTokenCount"))
-    answer = as_count(usage.get("candidatesTokenCount"))
-    thoughts = as_count(usage.get("thoughtsTokenCount"))
-    total = as_count(usage.get("totalTokenCount"))
-    if answer is None and thoughts is None:
-        # A blocked or empty answer leaves both out; the total still says what was spent.
-        output = None if total is None or prompt is None else max(0, total - prompt - (tool or 0))
-    else:
-        output = (answer or 0) + (thoughts or 0)
-    return Usage(
-        input_tokens=None if prompt is None else prompt + (tool or 0),
-        output_tokens=output,
-        reasoning_tokens=thoughts,
-        cached_tokens=as_count(usage.get("cachedContentTokenCount")),
-    )
 
 
 adapter: Adapter = GeminiAdapter()

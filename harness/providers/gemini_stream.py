@@ -12,9 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from harness.providers.bodies import Object, as_object, as_text, parse_json
-from harness.providers.streams import Event, events, is_event_stream
+from harness.providers.streams import Event, beside_events, events, is_event_stream
 
-_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 _EMPTY = (b"", b"[DONE]")
 """What gateways put between and behind the chunks."""
 
@@ -81,8 +80,7 @@ def first_candidate(chunk: Object) -> Object:
 
 def _bare(body: bytes) -> Iterator[object]:
     """Yield the JSON that stands in a stream without being an event."""
-    lines = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-    loose = b"\n".join(line for line in lines if not line.startswith(_FIELDS)).strip()
+    loose = beside_events(body)
     try:
         value = parse_json(loose) if loose else None
     except ValueError:

@@ -15,7 +15,8 @@ from typing import Any, Final, TypeAlias
 
 from harness.canonical import canonical_json
 from harness.errors import UnsupportedInputError
-from harness.providers.litellm_library import Outgoing, RefusedError
+from harness.providers.litellm_call import Outgoing
+from harness.providers.litellm_library import RefusedError
 
 Arguments: TypeAlias = Mapping[str, Any]
 Translate: TypeAlias = Callable[[Arguments], Outgoing]

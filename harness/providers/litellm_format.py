@@ -27,9 +27,9 @@ from harness.providers.bodies import (
     parse_json,
     reply_object,
 )
-from harness.providers.completions import first_choice, read_choice, read_usage
 from harness.providers.faults import read_fault, read_fault_in_reply
 from harness.providers.openai import OpenAIAdapter
+from harness.providers.openai_replies import first_choice, read_choice, read_usage
 from harness.settings import Model, Provider
 
 VERSION: Final = "1.110.2"

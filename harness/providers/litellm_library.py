@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -28,31 +27,25 @@ import httpx
 from harness.canonical import JSON
 from harness.errors import ConfigError, UnsupportedInputError
 from harness.messages import RawReply
+from harness.providers.litellm_call import (
+    Call,
+    CallTransport,
+    Outgoing,
+    Taken,
+    current,
+    keep_off_the_network,
+    within,
+)
 from harness.providers.litellm_format import VERSION
 
 INSTALL: Final = "pip install 'mllm-harness[litellm]'"
 _SHOWN: Final = 300
 _TELLING_LENGTH: Final = 12
 """Shorter texts are words that LiteLLM's own sentences hold."""
-_NETWORK: Final = frozenset({"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"})
+_loading = threading.Lock()
 _CLOSED_SWITCHES: Final[Mapping[str, object]] = {
     "num_retries": 0, "max_retries": 0, "drop_params": False, "caching": False, "fallbacks": None,
 }  # fmt: skip
-# Of a request's headers these are of the connection or of LiteLLM itself, and are ours to set.
-_NOT_SENT: Final = frozenset(
-    {"host", "connection", "content-length", "accept-encoding", "user-agent", "transfer-encoding",
-     "request-source"}
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Outgoing:
-    """A request as LiteLLM made it: the URL may hold a key in its query, the headers hold one mostly."""
-
-    method: str
-    url: str
-    headers: Mapping[str, str]
-    body: bytes
 
 
 class RefusedError(Exception):
@@ -63,34 +56,12 @@ class RefusedError(Exception):
         self.about_key = about_key
 
 
-class _Taken(BaseException):
-    """Ends a call of LiteLLM where it would send; no handler of its own catches this."""
-
-
-@dataclass(slots=True)
-class _Call:
-    api_key: str | None
-    answer: RawReply | None = None
-    taken: Outgoing | None = None
-    reached_for: str | None = None
-    answered: bool = False
-
-
-@dataclass(slots=True)
-class _Here(threading.local):
-    call: _Call | None = field(default=None)
-
-
-_here = _Here()
-_loading = threading.Lock()
-
-
 def outgoing(arguments: Mapping[str, Any], *, api_key: str | None, api_base: str) -> Outgoing:
     """Return the request that LiteLLM makes of OpenAI's arguments; nothing is sent.
 
     Raises ConfigError where LiteLLM is missing or another version, RefusedError for what it refuses.
     """
-    call = _Call(api_key)
+    call = Call(api_key)
     error = _complete(call, arguments, api_base)[1]
     if call.taken is None:
         raise _refused(call, error, arguments)
@@ -104,7 +75,7 @@ def incoming(
 
     Raises ValueError, in its words, where it cannot read it.
     """
-    call = _Call(api_key, answer=raw)
+    call = Call(api_key, answer=raw)
     reply, error = _complete(call, arguments, api_base)
     if reply is None:
         raise ValueError(_shown(error))
@@ -112,7 +83,7 @@ def incoming(
     return found
 
 
-def _complete(call: _Call, arguments: Mapping[str, Any], api_base: str) -> tuple[Any, BaseException | None]:
+def _complete(call: Call, arguments: Mapping[str, Any], api_base: str) -> tuple[Any, BaseException | None]:
     """Return LiteLLM's reply, or what ended the call."""
     with _loading:
         library = _loaded()
@@ -121,25 +92,16 @@ def _complete(call: _Call, arguments: Mapping[str, Any], api_base: str) -> tuple
         given["api_key"] = call.api_key
     if api_base:
         given["api_base"] = api_base
-    with _within(call), library.as_part_of_another():
+    with within(call), library.as_part_of_another():
         try:
             return library.completion(**given, **_CLOSED_SWITCHES), None
-        except _Taken as end:
+        except Taken as end:
             return None, end
         except Exception as error:  # noqa: BLE001 (a translator's errors are of every class there is)
             return None, error
 
 
-@contextmanager
-def _within(call: _Call) -> Iterator[None]:
-    _here.call = call
-    try:
-        yield
-    finally:
-        _here.call = None
-
-
-def _refused(call: _Call, error: BaseException | None, arguments: Mapping[str, Any]) -> RefusedError:
+def _refused(call: Call, error: BaseException | None, arguments: Mapping[str, Any]) -> RefusedError:
     if call.reached_for is not None:
         return RefusedError(
             f"LiteLLM wants to reach {call.reached_for} by itself before it sends, for a credential mostly, "
@@ -164,7 +126,7 @@ def _said_in(messages: object) -> Iterator[str]:
 
 def _shown(error: BaseException | None, texts: Sequence[str] = ()) -> str:
     """Return what LiteLLM says, without its traceback, its advice, and these texts, which may be private."""
-    if error is None or isinstance(error, _Taken):
+    if error is None or isinstance(error, Taken):
         return "it asks for more than one exchange"
     kind, words = type(error).__name__, str(error)
     for text in sorted(texts, key=len, reverse=True):
@@ -175,48 +137,6 @@ def _shown(error: BaseException | None, texts: Sequence[str] = ()) -> str:
     for tail in ("Traceback (most recent call last)", "To drop these, set"):
         words = words.partition(tail)[0].strip()
     return words.removeprefix(f"litellm.{kind}: ")[:_SHOWN] or kind
-
-
-class _Within(httpx.BaseTransport):
-    """Hands requests to the call that its thread is in, and takes the answer from it."""
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        call = _here.call
-        if call is None or call.answered or call.taken is not None:
-            raise _Taken
-        if call.answer is None:
-            kept = {
-                name: value
-                for name, value in request.headers.items()
-                if name not in _NOT_SENT and not name.startswith("x-stainless-")
-            }
-            call.taken = Outgoing(request.method, str(request.url), kept, request.read())
-            raise _Taken
-        call.answered = True
-        answer = call.answer
-        return httpx.Response(
-            answer.status, headers=_answer_headers(answer), content=answer.body, request=request
-        )
-
-
-def _answer_headers(raw: RawReply) -> dict[str, str]:
-    """Return an answer's headers without those of its transfer, which is over."""
-    gone = {"content-encoding", "transfer-encoding", "content-length"}
-    return {name: value for name, value in raw.headers.items() if name not in gone and value.isascii()}
-
-
-@lru_cache(maxsize=1)
-def _hooked() -> bool:
-    """Keep LiteLLM's threads off the network, however it goes there; once a process."""
-
-    def refuse(event: str, arguments: tuple[Any, ...]) -> None:
-        if event in _NETWORK and (call := getattr(_here, "call", None)) is not None:
-            place = arguments[0] if event.startswith("socket.get") else arguments[-1]
-            call.reached_for = call.reached_for or repr(place)
-            raise PermissionError(f"no connection but our own while LiteLLM translates: {place!r}")
-
-    sys.addaudithook(refuse)
-    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,11 +164,11 @@ def _loaded() -> _Library:
     # Read at import: no price list is fetched, and no compiled client sends past our transport.
     os.environ.update({"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False"})
     os.environ["LITELLM_RUST"] = "False"
-    _hooked()
-    with _within(_Call(None)):
+    keep_off_the_network()
+    with within(Call(None)):
         library: Any = import_module("litellm")
-        library.sync_transport = _Within()
-        library.client_session = httpx.Client(transport=_Within(), follow_redirects=False)
+        library.sync_transport = CallTransport()
+        library.client_session = httpx.Client(transport=CallTransport(), follow_redirects=False)
         library.suppress_debug_info = True
         library.drop_params = library.modify_params = False
         library.cache = None
@@ -278,7 +198,7 @@ def _give_vertex_tokens() -> None:
     fetch = base.get_access_token
 
     def given(self: Any, credentials: Any, project_id: Any, *rest: Any, **more: Any) -> Any:
-        call = _here.call
+        call = current()
         if call is None or not call.api_key:
             return fetch(self, credentials, project_id, *rest, **more)
         if not project_id:

@@ -18,9 +18,10 @@ from harness.messages import Fault, MediaSlot, Message, RawReply, Request, TextP
 from harness.outcomes import ExchangeOutcome
 from harness.providers.base import get_adapter
 from harness.providers.encoding import encode_body, mask_secrets
+from harness.providers.litellm_call import Outgoing
 from harness.providers.litellm_changes import check_question, find_changes
 from harness.providers.litellm_format import MARK, REPLY, SENT, UNREAD
-from harness.providers.litellm_library import Outgoing, RefusedError, incoming, outgoing
+from harness.providers.litellm_library import RefusedError, incoming, outgoing
 from harness.providers.transport import Sent, Transport
 from harness.settings import Model
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from harness.errors import UnsupportedInputError
 from harness.messages import (
     Fault,
     ImagePart,
@@ -34,13 +33,14 @@ from harness.providers.bodies import (
     holds_error,
     parse_json,
     reply_object,
-    wire_json,
 )
-from harness.providers.completions import first_choice, read_choice, read_usage
+from harness.providers.body_fields import set_field, wire_json
 from harness.providers.faults import read_fault, read_fault_in_reply
+from harness.providers.message_parts import check_user_turn, no_place_for
+from harness.providers.openai_replies import first_choice, fold_completion, read_choice, read_usage
+from harness.providers.openai_schema import named_schema
 from harness.providers.options import check_request, image_mime, schema_to_send
-from harness.providers.streams import fold_events, is_event_stream
-from harness.providers.strict_schemas import named_schema
+from harness.providers.streams import is_event_stream
 from harness.providers.videos import video_fields, video_part
 from harness.settings import Model, Provider
 
@@ -89,15 +89,11 @@ class OpenAIAdapter:
                 transport[name] = wire_json(value)
                 continue
             field = model.provider.max_tokens_field if name == "max_tokens" else name
-            if field in body:
-                raise UnsupportedInputError(f"{field!r} is given twice, by {name!r} too; leave one out")
-            body[field] = wire_json(value)
+            set_field(body, field, name, value)
         schema, names = schema_to_send(request, model)
         response_format = _response_format(request.structured, schema)
         if response_format is not None:
-            if "response_format" in body:
-                raise UnsupportedInputError("'response_format' is given beside --structured; leave one out")
-            body["response_format"] = response_format
+            set_field(body, "response_format", "--structured", response_format)
         if model.stream:
             transport["stream"] = True
             if model.provider.stream_options:
@@ -111,7 +107,7 @@ class OpenAIAdapter:
 
     def read_reply(self, raw: RawReply, provider: Provider) -> Reply | Fault:
         """Return what a 2xx answer means: one JSON object, or a stream of chunks that is complete."""
-        reply = reply_object(raw.body, fold_events if is_event_stream(raw.body) else parse_json)
+        reply = reply_object(raw.body, fold_completion if is_event_stream(raw.body) else parse_json)
         if isinstance(reply, Fault):
             return reply
         usage = read_usage(reply)
@@ -155,21 +151,14 @@ def _part(part: Part, message: Message, model: Model) -> dict[str, WireValue]:
         case TextPart(text=text):
             return {"type": "text", "text": text}
         case ImagePart(media=media, recipe=recipe):
-            _check_role(message)
+            check_user_turn(part, message)
             slot = MediaSlot(media, recipe, prefix=f"data:{image_mime(part, model)};base64,")
             return {"type": "image_url", "image_url": {"url": slot}}
         case VideoPart():
-            _check_role(message)
+            check_user_turn(part, message)
             return video_part(part, model)
         case _:
-            raise UnsupportedInputError(f"the format 'openai' cannot send {type(part).__name__}")
-
-
-def _check_role(message: Message) -> None:
-    if message.role != "user":
-        raise UnsupportedInputError(
-            f"images and videos can only stand in user messages, not {message.role!r}"
-        )
+            raise no_place_for(part, model)
 
 
 def _response_format(structured: Structured, schema: Schema | None) -> dict[str, WireValue] | None:

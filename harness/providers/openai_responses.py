@@ -24,12 +24,14 @@ from harness.messages import (
 )
 from harness.outcomes import ExchangeOutcome as Outcome
 from harness.providers.base import Adapter
-from harness.providers.bodies import error_body, error_in, holds_error, parse_json, reply_object, wire_json
+from harness.providers.bodies import error_body, error_in, holds_error, parse_json, reply_object
+from harness.providers.body_fields import set_field, wire_json
 from harness.providers.faults import read_fault, read_fault_in_reply
+from harness.providers.message_parts import check_user_turn, misplaced, no_place_for
+from harness.providers.openai_responses_replies import has_begun, last_response, read_response, read_usage
+from harness.providers.openai_schema import named_schema
 from harness.providers.options import check_request, image_mime, schema_to_send
-from harness.providers.responses_reading import has_begun, last_response, read_response, read_usage
 from harness.providers.streams import is_event_stream
-from harness.providers.strict_schemas import named_schema
 from harness.settings import Model, Provider
 
 # `store`: what is asked here is never kept there. The others replace the question, or hide the answer.
@@ -90,11 +92,11 @@ class ResponsesAdapter:
             if name in TRANSPORT_PARAMS:
                 transport[name] = wire_json(value)
             else:
-                _set(body, _PLACES.get(name, (name,)), name, wire_json(value))
+                set_field(body, _PLACES.get(name, (name,)), name, value)
         schema, names = schema_to_send(request, model)
         answer_format = _answer_format(request.structured, schema)
         if answer_format is not None:
-            _set(body, ("text", "format"), "--structured", answer_format)
+            set_field(body, ("text", "format"), "--structured", answer_format)
         if model.stream:
             transport["stream"] = True
         # A stream opens at once and is silent until the model has thought; 8 minutes were seen.
@@ -136,7 +138,7 @@ def _item(message: Message, model: Model) -> dict[str, WireValue]:
             return {"role": message.role, "content": text}
         case parts if message.role == "assistant":
             # Parts of an earlier answer would need the ids of that answer; plain text needs none.
-            return {"role": message.role, "content": "".join(_text_of(part) for part in parts)}
+            return {"role": message.role, "content": "".join(_text_of(part, message) for part in parts)}
         case parts:
             return {"role": message.role, "content": [_part(part, message, model) for part in parts]}
 
@@ -146,22 +148,17 @@ def _part(part: Part, message: Message, model: Model) -> dict[str, WireValue]:
         case TextPart(text=text):
             return {"type": "input_text", "text": text}
         case ImagePart(media=media, recipe=recipe):
-            if message.role != "user":
-                raise _misplaced(message.role)
+            check_user_turn(part, message)
             slot = MediaSlot(media, recipe, prefix=f"data:{image_mime(part, model)};base64,")
             return {"type": "input_image", "image_url": slot, "detail": "auto"}
         case _:
-            raise UnsupportedInputError(f"the format 'openai-responses' cannot send {type(part).__name__}")
+            raise no_place_for(part, model)
 
 
-def _text_of(part: Part) -> str:
+def _text_of(part: Part, message: Message) -> str:
     if not isinstance(part, TextPart):
-        raise _misplaced("assistant")
+        raise misplaced(part, message)
     return part.text
-
-
-def _misplaced(role: str) -> UnsupportedInputError:
-    return UnsupportedInputError(f"images can only stand in user messages, not {role!r}")
 
 
 def _answer_format(structured: Structured, schema: Schema | None) -> dict[str, WireValue] | None:
@@ -172,18 +169,6 @@ def _answer_format(structured: Structured, schema: Schema | None) -> dict[str, W
             return {"type": "json_schema", **named_schema(schema)}
         case _:
             return None
-
-
-def _set(body: dict[str, WireValue], place: tuple[str, ...], name: str, value: WireValue) -> None:
-    fields, field = body, place[-1]
-    for outer in place[:-1]:
-        inner = fields.setdefault(outer, {})
-        if not isinstance(inner, dict):
-            raise UnsupportedInputError(f"{outer!r} must be an object to hold {name!r}; leave one out")
-        fields = inner
-    if field in fields:
-        raise UnsupportedInputError(f"{'.'.join(place)!r} is given twice, by {name!r} too; leave one out")
-    fields[field] = value
 
 
 adapter: Adapter = ResponsesAdapter()

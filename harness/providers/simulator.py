@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from harness.messages import Request, WireRequest, WireValue
 from harness.providers.base import Adapter
-from harness.providers.bodies import wire_json
+from harness.providers.body_fields import wire_json
 from harness.providers.openai import OpenAIAdapter
 from harness.settings import Model
 

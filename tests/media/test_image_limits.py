@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from harness.errors import ConfigError, MediaError, MediaLimitError
 from harness.image_structure import read_structure
 from harness.media import Media, load, probe
 from harness.media_limits import AsSent, base64_bytes, choose_recipe
+from harness.messages import ImagePart, Message, media_parts
+from harness.plans import ModelPlan, with_recipes
 from harness.recipes import Recipe, read_recipe, recipe_version
-from harness.settings import ImageLimits, Model, Provider, limits_of
+from harness.settings import ImageLimits, ManyImages, Model, Provider, limits_of
 from harness.settings_check import check_recipe
 
 NOISE = np.random.default_rng(7).integers(0, 256, (300, 400, 3), dtype=np.uint8)
@@ -95,6 +98,24 @@ def test_what_is_at_its_limits_goes_untouched(tmp_path: Path) -> None:
     exact = {"max_pixels": 120_000, "max_side": 400, "max_bytes": media.size}
     assert chosen(media, "original", **exact) == AsSent("original", media.size, (400, 300))
     assert chosen(media, "original", max_base64_bytes=base64_bytes(media.size)).recipe == "original"
+
+
+def test_a_request_with_many_images_takes_smaller_ones(tmp_path: Path) -> None:  # F17
+    image = made(tmp_path, SMOOTH)
+    many = ImageLimits(max_side=8000, many=ManyImages(more_than=20, max_side=399))
+    provider = Provider(name="p", adapter="anthropic", image=many)
+    plan = ModelPlan(Model(name="m", model="m", provider=provider), {})
+    at_most, more = ((Message("user", (ImagePart(image),) * n),) for n in (20, 21))
+    assert with_recipes(at_most, plan) == at_most
+    with pytest.raises(MediaLimitError) as caught:
+        with_recipes(more, plan)
+    assert caught.value.limit == "image.many.max_side"
+    assert (
+        "has 400 pixels on its longest side, in a request with more than 20 images, model 'm' takes 399 "
+        "(image.many.max_side); choose --image-recipe fit:max_side=399, or leave the model out"
+    ) in str(caught.value)
+    fitted = with_recipes(more, replace(plan, image_recipe="fit:max_side=399"))
+    assert {part.recipe for part in media_parts(fitted)} == {"fit:max_side=399"}
 
 
 # With one.

@@ -93,7 +93,7 @@ def test_system_text_after_a_turn_is_refused() -> None:
 @pytest.mark.parametrize("role", ["system", "assistant"])
 def test_an_image_outside_a_users_turn_is_refused(role: Any) -> None:
     turns = (Message(role, (ImagePart(SCAN), TextPart("x"))), Message("user", (TextPart("a"),)))
-    with pytest.raises(UnsupportedInputError, match="user messages"):
+    with pytest.raises(UnsupportedInputError, match="user message"):
         ANTHROPIC.build(Request(turns, params=LIMIT), model("anthropic"))
 
 

@@ -191,7 +191,7 @@ def test_an_image_for_a_text_model_is_refused(adapter: Adapter) -> None:  # F16
 
 
 def test_an_image_in_a_system_message_is_refused() -> None:
-    with pytest.raises(UnsupportedInputError, match="user messages"):
+    with pytest.raises(UnsupportedInputError, match="user message"):
         OPENAI.build(Request((Message("system", (ImagePart(SCAN), TextPart("x"))),)), model("openai"))
 
 

@@ -42,7 +42,7 @@ from harness.media import probe
 from harness.messages import Fault, ImagePart, Message, Request, TextPart
 from harness.messages import Reply as Meaning
 from harness.outcomes import ExchangeOutcome as Outcome
-from harness.providers import litellm_library, litellm_sending
+from harness.providers import litellm_call, litellm_library, litellm_sending
 from harness.providers.litellm_format import SENT, VERSION, translated_request
 from harness.providers.reading import read_exchange
 from harness.providers.transport import Transport
@@ -459,9 +459,9 @@ async def test_texts_that_litellm_joins_are_told(transport: Transport) -> None:
 
 def test_a_thread_within_a_call_of_litellm_reaches_nothing_by_itself() -> None:
     litellm_library._loaded()
-    call = litellm_library._Call(None)
+    call = litellm_call.Call(None)
     with closing(socket.create_server(("127.0.0.1", 0))) as there, closing(socket.socket()) as own:
-        with litellm_library._within(call), pytest.raises(PermissionError, match="no connection but our own"):
+        with litellm_call.within(call), pytest.raises(PermissionError, match="no connection but our own"):
             own.connect(there.getsockname())
         own.connect(there.getsockname())
         there.accept()[0].close()

@@ -185,7 +185,7 @@ def test_json_mode_and_a_loose_schema() -> None:
 
 def test_an_image_outside_a_users_turn_is_refused() -> None:
     for role in ("system", "assistant"):
-        with pytest.raises(UnsupportedInputError, match="user messages"):
+        with pytest.raises(UnsupportedInputError, match="user message"):
             RESPONSES.build(Request((Message(role, (ImagePart(SCAN), TextPart("x"))),)), model(KIND))
 
 

@@ -23,7 +23,12 @@ from harness.providers.base import read
         ("openrouter", 403, "Your chosen model requires moderation and your input was flagged",
          Outcome.FILTERED),
         ("openrouter", 403, "Request blocked by a guardrail of your workspace", Outcome.FILTERED),
+        ("openrouter", 403, "Request blocked: prompt injection patterns detected", Outcome.FILTERED),
         ("openrouter", 403, "You have no permission for this", Outcome.AUTH),
+        ("openrouter", 403, "The guardrail service could not be reached", Outcome.AUTH),
+        ("openrouter", 403, "The model is not on the allowlist of this key's guardrail", Outcome.AUTH),
+        ("openrouter", 403, "Guardrail budget exceeded for this key", Outcome.QUOTA_EXHAUSTED),
+        ("openrouter", 403, "The moderation endpoint did not answer", Outcome.AUTH),
         ("openrouter", 503, "No provider meets your routing requirements", Outcome.UNAVAILABLE),
     ],
 )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from harness.messages import Schema
-from harness.providers.strict_schemas import fits_strict_mode, named_schema
+from harness.providers.openai_schema import fits_strict_mode, named_schema
 
 TEXT: dict[str, Any] = {"type": "string"}
 

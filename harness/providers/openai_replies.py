@@ -1,12 +1,14 @@
-"""What a chat completion says: its text, its reasoning, why it stopped, what it cost."""
+"""What a chat completion says, in one piece or in chunks: text, reasoning, why it stopped, what it cost."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from harness.messages import Fault, Reply, Usage
 from harness.outcomes import ExchangeOutcome as Outcome
-from harness.providers.bodies import Object, as_count, as_object, as_text
+from harness.providers.bodies import Object, as_count, as_object, as_text, holds_error, parse_json
+from harness.providers.streams import events
 from harness.settings import Provider
 
 _CUT = frozenset(
@@ -128,3 +130,63 @@ def _strings(value: object) -> Iterator[str]:
             else:
                 part = as_object(item)
                 yield as_text(part.get("text")) or as_text(part.get("summary"))
+
+
+def fold_completion(body: bytes) -> Object:
+    """Return the completion that a stream of chunks adds up to.
+
+    Text fields of the deltas are joined, lists strung together, all else taken from the last chunk that
+    has it. An error among the events is kept as `error`, whatever was said before or after it. Raises
+    ValueError on a stream that stops before its end, or that holds no JSON. An end mark alone does not
+    make an answer whole: gateways send it after an upstream that was lost, and every server known here
+    gives a finish reason.
+    """
+    whole: dict[str, Any] = {}
+    choice: dict[str, Any] = {}
+    deltas: dict[str, list[Any]] = {}
+    ended = False
+    for event in events(body):
+        if event.data.strip() == b"[DONE]":
+            ended = True
+            break
+        chunk = as_object(parse_json(event.data))
+        if event.name == "error" or holds_error(chunk):
+            whole.setdefault("error", chunk.get("error") or chunk or event.data.decode("utf-8", "replace"))
+            chunk = {"usage": chunk.get("usage")}
+        whole.update({key: value for key, value in chunk.items() if key != "choices" and value is not None})
+        first = _own_choice(chunk.get("choices"))
+        told = {key: value for key, value in first.items() if value not in (None, "")}
+        choice.update({key: value for key, value in told.items() if key != "delta"})
+        _add(deltas, as_object(first.get("delta")))
+    whole_answer = choice.get("finish_reason") or (ended and whole and not (choice or deltas))
+    if not (whole_answer or choice.get("error") or whole.get("error")):
+        raise ValueError("the stream stops before its end")
+    if choice or deltas:
+        message = {key: _joined(key, values) for key, values in deltas.items()}
+        whole["choices"] = [{"message": message, **choice}]
+    else:
+        whole.setdefault("choices", [])
+    return whole
+
+
+def _own_choice(value: object) -> Object:
+    for item in value if isinstance(value, list) else ():
+        choice = as_object(item)
+        if choice.get("index") in (None, 0):
+            return choice
+    return {}
+
+
+def _add(message: dict[str, list[Any]], delta: Object) -> None:
+    for key, value in delta.items():
+        if value is not None:
+            message.setdefault(key, []).append(value)
+
+
+def _joined(key: str, values: list[Any]) -> object:
+    if key != "role" and all(isinstance(value, str) for value in values):
+        return "".join(values)
+    if any(isinstance(value, list) for value in values):
+        # Mistral's reasoning models send typed pieces first, and then plain text.
+        return [item for value in values for item in (value if isinstance(value, list) else [value])]
+    return values[-1]

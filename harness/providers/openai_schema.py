@@ -8,7 +8,7 @@ from typing import Final
 
 from harness.canonical import JSON
 from harness.messages import Schema, WireValue
-from harness.providers.bodies import wire_json
+from harness.providers.body_fields import wire_json
 
 _STRICT: Final = frozenset(
     {"$schema", "title", "description", "type", "enum", "const", "properties", "required", "$ref", "$defs",
