@@ -84,7 +84,7 @@ _OPENAI = {
     "unprocessable": Said(422, "invalid_value", "Input should be a valid list."),
     "auth": Said(401, "invalid_api_key", "Incorrect API key provided."),
     "forbidden": Said(403, "unsupported_country", "Country, region, or territory not supported."),
-    "model_not_found": Said(404, "model_not_found", "The model `m` does not exist or you do not have access."),
+    "model_not_found": Said(404, "model_not_found", "The model `m` does not exist, or you have no access."),
     "too_large": Said(413, "request_too_large", "The request is too large."),
     "context_length": Said(
         400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."

@@ -19,7 +19,6 @@ from scripted_replies import (
     Behaviour,
     Reply,
     Script,
-    burst,
     chunked,
     dripping,
     half,
