@@ -66,10 +66,8 @@ def mask_secrets(data: bytes, secrets: Iterable[str]) -> tuple[bytes, bool]:
 def mask_headers(headers: Mapping[str, str], secrets: Iterable[str]) -> tuple[dict[str, str], bool]:
     """Return the headers with each secret in their names and values replaced, and whether any was found."""
     known = [secret for secret in secrets if is_secret(secret)]
-    values = "
-".join(headers.values()).encode("utf-8", "surrogateescape") if known else b""
-    names = "
-".join(headers) if known else ""
+    values = "\n".join(headers.values()).encode("utf-8", "surrogateescape") if known else b""
+    names = "\n".join(headers) if known else ""
     if not any(
         _may_hold(values, secret.strip()) or secret.strip().casefold() in names for secret in known
     ):

@@ -246,13 +246,16 @@ async def test_what_is_refused_while_others_connect_is_sent_as_often_as_allowed(
 @EVERY_ADAPTER
 async def test_an_ask_that_is_given_up_leaves_nothing_to_arrive_later(adapter: str) -> None:
     dialect = dialect_of(adapter)
-    with ScriptedServer(lambda arrival: dialect.limited(60.0)) as server:
+    with ScriptedServer(lambda arrival: dialect.fails("unavailable")) as server:
+        server.hold()
         async with asking(adapter, server.url) as at:
             asked = asyncio.create_task(at.ask())
             await asyncio.to_thread(server.wait_for, 1)
             asked.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asked
+            server.release()
+            await asyncio.to_thread(server.wait_until_closed)
     assert len(server.arrivals) == 1
 
 
