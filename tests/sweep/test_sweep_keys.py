@@ -61,10 +61,10 @@ class Echoing:
     def _script(self, adapter: str) -> object:
         def script(arrival: Arrival) -> Behaviour:
             assert KEYS[_variable(adapter)] in str(arrival.headers), "the key was not sent"
-            if "CASE<" not in arrival.text:
-                return status_reply(404)
             stream = bool((arrival.json or {}).get("stream")) or "stream" in arrival.path
-            return _echo(adapter, case_number(arrival) + (arrival.nth - 1), stream=stream)
+            asked = "CASE<" in arrival.text
+            turn = case_number(arrival) + arrival.nth - 1 if asked else arrival.number
+            return _echo(adapter, turn, stream=stream)
 
         return script
 
@@ -94,8 +94,11 @@ class Echoing:
 
     @property
     def args(self) -> list[str | Path]:
-        models = [model for name in HERE for model, _ in _models(name)]
-        return run_args(self.folder, "--attempts", "1", models=",".join(models))
+        return run_args(self.folder, "--attempts", "1", models=self.models)
+
+    @property
+    def models(self) -> str:
+        return ",".join(model for name in HERE for model, _ in _models(name))
 
 
 def _variable(adapter: str) -> str:
@@ -192,6 +195,17 @@ def test_an_error_of_the_program_that_holds_a_key_shows_none(
     check_said(done)
 
 
+@pytest.mark.parametrize("style", ["--json", "--raw"])
+def test_an_examination_of_servers_that_echo_keys_shows_none(tmp_path: Path, style: str) -> None:
+    with Echoing(tmp_path) as echoing:
+        at = ("--config", tmp_path / "harness.toml", "--models", echoing.models)
+        said = [harness("doctor", *at, "--all", style) for _ in range(4)]
+        arrivals = sum(len(server.arrivals) for server in echoing.servers.values())
+    assert arrivals > 4 * len(HERE) * 3 and all("masked key" in done.out for done in said)
+    check_said(*said)
+    assert leaking_files(tmp_path, ALL) == {}
+
+
 def test_an_error_within_a_unit_is_logged_without_what_it_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -262,5 +276,5 @@ def test_a_key_that_was_given_as_an_argument_is_not_repeated(tmp_path: Path) -> 
 
 def test_every_command_that_shows_what_is_stored_was_asked() -> None:
     """A new command belongs into the run above, or here, where it shows nothing of an exchange."""
-    asked = {"run", "status", "score", "explain", "export", "models", "store"}
-    assert set(COMMANDS) - asked <= {"resume", "import", "benchmarks", "data", "doctor"}
+    asked = {"run", "status", "score", "explain", "export", "models", "store", "doctor"}
+    assert set(COMMANDS) - asked <= {"resume", "import", "benchmarks", "data"}
