@@ -68,7 +68,13 @@ class Budget:
         """Model, reformatters among them -> what its sends cost."""
         self.unpriced: set[str] = set()
         """Models that were asked without a known price."""
-        self.reached = False
+        self.stopped: dict[str | None, str] = {}
+        """The limits that were reached, by model (None: of all), and in words."""
+
+    @property
+    def reached(self) -> bool:
+        """Whether anything was not sent because of a limit."""
+        return bool(self.stopped)
 
     @property
     def spent_usd(self) -> float:
@@ -127,11 +133,12 @@ class Budget:
                 return
             scope, limit = refused
             if not self._held(scope):
-                self.reached = True
-                raise BudgetReachedError(
+                told = (
                     f"--max-cost {limit:g} USD{'' if scope is None else f' for {scope!r}'} is reached: "
                     f"{self._used(scope):.4f} spent, the next request may cost {amount:.4f}"
                 )
+                self.stopped.setdefault(scope, told)
+                raise BudgetReachedError(told)
             self._waiting += 1
             try:
                 await self._freed.wait()

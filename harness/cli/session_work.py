@@ -126,13 +126,16 @@ def _ending(live: Live) -> dict[str, JSON]:
         "causes": dict(sorted(counts.causes.items())),
         "spent_usd": live.budget.spent_usd,
         "spent_by_model": {name: one.to_json() for name, one in sorted(live.budget.by_model.items())},
+        "stopped": list(live.budget.stopped.values()),
         "unpriced": sorted(live.budget.unpriced),
         "closed": closed,
     }
 
 
 def _say_spending(live: Live) -> None:
-    """Say what the session cost, where anything has a price or lacks one."""
+    """Say which limits were reached, and what the session cost, where anything has a price or lacks one."""
+    for told in live.budget.stopped.values():
+        say(f"note: {told}")
     unpriced = sorted(live.budget.unpriced)
     if not (live.budget.spent_usd or unpriced):
         return

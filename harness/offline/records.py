@@ -42,7 +42,11 @@ class Send:
 
 
 class RecordMaker:
-    """Makes the records of one run."""
+    """Makes the records of one run.
+
+    An exchange that answers several units, as equal requests share one, stands in the cost of each: a bill
+    is the sum over exchanges by their keys, or what the sessions counted.
+    """
 
     def __init__(self, stored: StoredRun, replayer: Replayer, *, raw: bool = False) -> None:
         self._stored = stored
