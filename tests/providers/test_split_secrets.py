@@ -10,14 +10,20 @@ from typing import Any
 import pytest
 from contract.dialects import dialect_of
 from contract.test_contract_arrivals import streams
-from wire_doubles import candidate, completion, message, message_events, named_events, provider
+from scripted_server import ScriptedServer
+from wire_doubles import ask, candidate, completion, message, message_events, named_events, provider
 
+from harness.identity import build
 from harness.messages import RawReply, Reply
 from harness.providers.base import ADAPTERS, get_adapter, read
 from harness.providers.encoding import mask_secrets
+from harness.providers.reading import read_exchange
 from harness.providers.secret_forms import MASK
 from harness.providers.split_secrets import mask_pieces, may_be_split
 from harness.providers.streams import is_event_stream
+from harness.providers.transport import Transport
+from harness.sending import Sender
+from harness.settings import Model
 
 KEY = "sk-0123456789abcdefghijkl"
 TEXT = f"you were let in by {KEY}, as ever"
@@ -27,6 +33,19 @@ def _reply(adapter: str, body: bytes) -> Reply:
     meaning = read(RawReply(200, {}, body), provider(adapter))
     assert isinstance(meaning, Reply)
     return meaning
+
+
+@pytest.mark.parametrize("text", [TEXT, f"{KEY} let me in"])
+async def test_what_is_stored_of_a_streamed_key_holds_no_part_of_it(text: str) -> None:
+    dialect = dialect_of("openai")
+    with ScriptedServer(lambda arrival: dialect.streamed(dialect.events(text))) as server:
+        account = provider("openai", base_url=server.url, api_key_env="K")
+        asked = Model(name="m", model="m", provider=account, stream=True)
+        async with Transport() as transport:
+            sender = Sender(transport, {"K": KEY})
+            exchange, meaning = await sender.send(asked, ask(), build(ask(), asked), pool="p")
+    assert isinstance(meaning, Reply) and meaning.text == text.replace(KEY, MASK)
+    assert exchange.masked and read_exchange(exchange, account) == meaning
 
 
 @pytest.mark.parametrize("text", [TEXT, f"{KEY} let me in"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import random
@@ -19,7 +20,10 @@ from scripted_server import ScriptedServer
 from sweep.echoes import FORMS, PLACES, STREAMED, found_in, leaking_files, spelled
 from sweep_kit import Done, case_number, harness, records, run_args, write_cases
 
+from harness.availability import check_known
 from harness.cli.main import COMMANDS
+from harness.config import load_config
+from harness.errors import ConfigError
 from harness.providers.base import ADAPTERS
 
 HERE = [name for name in ADAPTERS if name != "litellm" or find_spec("litellm") is not None]
@@ -263,6 +267,10 @@ def test_a_look_up_that_echoes_the_key_shows_none(tmp_path: Path) -> None:
             done = harness(*run_args(tmp_path, models="openai", reformatter="fixer"))
             assert done.code == 2 and "'fixer'" in done.err
             check_said(done)
+            fixer = load_config(config).model("fixer")
+            with pytest.raises(ConfigError) as caught:
+                asyncio.run(check_known([fixer], KEYS))
+            assert found_in(str(caught.value).encode(), ALL) == []
 
 
 def test_a_key_that_was_given_as_an_argument_is_not_repeated(tmp_path: Path) -> None:
