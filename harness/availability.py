@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from harness.errors import ConfigError
 from harness.messages import Fault
 from harness.providers.base import get_adapter
+from harness.providers.encoding import mask_secrets
 from harness.providers.model_pages import denies, model_pages
 from harness.providers.transport import Transport
 from harness.settings import Model
@@ -46,4 +48,7 @@ async def _look_up(transport: Transport, model: Model, keys: Mapping[str, str]) 
             sent = await transport.send(pages[0], model, b"", auth_headers=auth, method="GET")
     except TimeoutError:
         return None
-    return None if sent.fault is not None else denies(sent.raw, pages[0], model)
+    if sent.fault is not None:
+        return None
+    body, _ = mask_secrets(sent.raw.body, keys.values())
+    return denies(replace(sent.raw, body=body), pages[0], model)

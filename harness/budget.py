@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from harness.canonical import JSON
-from harness.costs import cost_usd, reserve_usd
+from harness.costs import reserve_usd, send_cost_usd
 from harness.errors import BudgetReachedError, ConfigError
 from harness.messages import Usage
 from harness.settings import Model
@@ -29,17 +29,30 @@ class Reservation:
     model: Model
     amount: float | None
     spent: float | None = None
+    cost: float | None = 0.0
 
     def settle(self, usage: Usage, *, billed: bool) -> None:
         """Replace the reservation by what was really used.
 
-        Where the provider gave no usage for a send that may have been billed, the reservation counts in full.
+        `cost` is None where nobody knows it, as where the provider gave no usage for a send that may have
+        been billed. The reservation counts in full then.
         """
-        cost = cost_usd(usage, self.model.price)
-        if cost is not None and (usage.input_tokens is not None or usage.output_tokens is not None):
-            self.spent = cost
-        else:
-            self.spent = self.amount if billed else 0.0
+        self.cost = send_cost_usd(usage, self.model.price, serves=billed, maybe_billed=billed)
+        self.spent = self.amount if self.cost is None else self.cost
+
+
+@dataclass(slots=True)
+class Spending:
+    """What one model's sends of a session cost, in USD, as far as it is known, and how many have no cost."""
+
+    usd: float = 0.0
+    sends: int = 0
+    unknown: int = 0
+
+    def to_json(self) -> Mapping[str, JSON]:
+        """Return it as it is kept with the session; the sum is null where a part is unknown."""
+        known = None if self.unknown else self.usd
+        return {"usd": known, "known_usd": self.usd, "sends": self.sends, "unknown": self.unknown}
 
 
 class Budget:
@@ -51,13 +64,21 @@ class Budget:
         self._reserved: dict[str, float] = {}
         self._freed = asyncio.Event()
         self._waiting = 0
+        self.by_model: dict[str, Spending] = {}
+        """Model, reformatters among them -> what its sends cost."""
         self.unpriced: set[str] = set()
         """Models that were asked without a known price."""
-        self.reached = False
+        self.stopped: dict[str | None, str] = {}
+        """The limits that were reached, by model (None: of all), and in words."""
+
+    @property
+    def reached(self) -> bool:
+        """Whether anything was not sent because of a limit."""
+        return bool(self.stopped)
 
     @property
     def spent_usd(self) -> float:
-        """What this session has spent on models with a known price."""
+        """What counts against the limits: what sends cost, or their reservations where that is unknown."""
         return sum(self._spent.values())
 
     def check(self, model: Model, input_tokens: int, params: Mapping[str, JSON]) -> None:
@@ -81,7 +102,7 @@ class Budget:
     ) -> AsyncIterator[Reservation]:
         """Hold the most that a send may cost while it runs. Raises BudgetReachedError."""
         amount = reserve_usd(model, input_tokens, params)
-        if amount is None:
+        if model.price.input is None or model.price.output is None:
             self.unpriced.add(model.name)
         held = amount or 0.0
         await self._wait_for_room(model.name, held)
@@ -91,9 +112,18 @@ class Budget:
         finally:
             self._reserved[model.name] -= held
             self._spent[model.name] = self._spent.get(model.name, 0.0) + (reservation.spent or 0.0)
+            self._book(reservation)
             if self._waiting:
                 self._freed.set()
                 self._freed = asyncio.Event()
+
+    def _book(self, reservation: Reservation) -> None:
+        if reservation.spent is None and reservation.cost is not None:
+            return  # nothing was sent
+        booked = self.by_model.setdefault(reservation.model.name, Spending())
+        booked.sends += 1
+        booked.usd += reservation.cost or 0.0
+        booked.unknown += reservation.cost is None
 
     async def _wait_for_room(self, name: str, amount: float) -> None:
         while True:
@@ -103,11 +133,12 @@ class Budget:
                 return
             scope, limit = refused
             if not self._held(scope):
-                self.reached = True
-                raise BudgetReachedError(
+                told = (
                     f"--max-cost {limit:g} USD{'' if scope is None else f' for {scope!r}'} is reached: "
                     f"{self._used(scope):.4f} spent, the next request may cost {amount:.4f}"
                 )
+                self.stopped.setdefault(scope, told)
+                raise BudgetReachedError(told)
             self._waiting += 1
             try:
                 await self._freed.wait()

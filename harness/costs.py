@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from harness.canonical import JSON
 from harness.messages import Usage
-from harness.settings import Model, Price
+from harness.settings import Model, Price, Rates
 
 OUTPUT_LIMIT_PARAMS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 """Names under which a request may limit its output, the neutral one first."""
@@ -19,13 +19,39 @@ def cost_usd(usage: Usage, price: Price) -> float | None:
     """Return US dollars for the tokens of one exchange; None when a price or a count is unknown.
 
     Cached input tokens cost `cached_input` where that is known, else the full input price (never less
-    than what is billed). A price of 0 costs 0 however many tokens there were.
+    than what is billed). Tokens put into a cache cost `cache_write`, which is more than the input price:
+    where it is unknown, so is what they cost, as it is of those kept for long. A long request is priced as a
+    whole by the tier that it reaches. A price of 0 costs 0 however many tokens there were.
     """
-    cached = min(usage.cached_tokens or 0, usage.input_tokens or 0)
-    fresh = None if usage.input_tokens is None else usage.input_tokens - cached
-    cached_price = price.input if price.cached_input is None else price.cached_input
-    counts = (fresh, price.input), (cached, cached_price), (usage.output_tokens, price.output)
+    rates = rates_of(price, usage.input_tokens or 0)
+    whole = usage.input_tokens or 0
+    cached = min(usage.cached_tokens or 0, whole)
+    written = min(usage.cache_write_tokens or 0, whole - cached)
+    long = min(usage.long_write_tokens or 0, written)
+    fresh = None if usage.input_tokens is None else whole - cached - written
+    counts = (
+        (fresh, rates.input),
+        (cached, rates.input if rates.cached_input is None else rates.cached_input),
+        (written - long, write_rate(rates)),
+        (long, 0.0 if rates.input == 0 else None),
+        (usage.output_tokens, rates.output),
+    )
     return total_usd(part_usd(*count) for count in counts)
+
+
+def rates_of(price: Price, input_tokens: int) -> Rates:
+    """Return the rates of a request with so many input tokens: of the highest tier that they exceed.
+
+    Google prices every token of a request by its length ("Gemini Developer API pricing": prompts <= 200k
+    tokens, prompts > 200k tokens), and so do Anthropic, OpenAI and xAI.
+    """
+    reached = [tier for tier in price.tiers if input_tokens > tier.above_input_tokens]
+    return max(reached, key=lambda tier: tier.above_input_tokens, default=price)
+
+
+def write_rate(rates: Rates) -> float | None:
+    """Return what a token costs that is put into a cache; None where only the input price is known."""
+    return 0.0 if rates.cache_write is None and rates.input == 0 else rates.cache_write
 
 
 def send_cost_usd(usage: Usage, price: Price, *, serves: bool, maybe_billed: bool) -> float | None:
@@ -44,10 +70,15 @@ def reserve_usd(model: Model, input_tokens: int, params: Mapping[str, JSON]) -> 
     """Return the most that one ask may cost, in US dollars: the input estimate plus its output limit.
 
     The output limit is the request's own, else the model's `max_output_tokens`. None when there is
-    neither, or no price: such an ask cannot be held to a budget.
+    neither, or no price: such an ask cannot be held to a budget. Input that the provider is asked to keep
+    (`cache_control`) is taken to cost what keeping it does.
     """
-    output_tokens = output_limit(model, params)
-    return total_usd((part_usd(input_tokens, model.price.input), part_usd(output_tokens, model.price.output)))
+    rates = rates_of(model.price, input_tokens)
+    each = rates.input
+    if "cache_control" in params and each is not None:
+        dearer = write_rate(rates)
+        each = None if dearer is None else max(each, dearer)
+    return total_usd((part_usd(input_tokens, each), part_usd(output_limit(model, params), rates.output)))
 
 
 def output_limit(model: Model, params: Mapping[str, JSON]) -> int | None:

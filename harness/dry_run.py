@@ -11,7 +11,7 @@ from harness.beyond_limits import Beyond
 from harness.cache.rows import Exchange
 from harness.cache.store import Store
 from harness.canonical import JSON
-from harness.costs import output_limit, part_usd, total_usd
+from harness.costs import output_limit, part_usd, rates_of, total_usd
 from harness.errors import MediaError, MediaLimitError, UnsupportedInputError
 from harness.estimates import input_tokens
 from harness.identity import build
@@ -20,7 +20,6 @@ from harness.planning import Plan
 from harness.plans import ModelPlan, Unit, first_request
 from harness.providers.reading import read_exchange
 from harness.runner import Work
-from harness.settings import Model
 
 BATCH = 500
 OUTPUT_TOKENS_LOW = 50
@@ -45,8 +44,8 @@ class Forecast:
     input_tokens_high: int = 0
     output_tokens_low: int = 0
     output_tokens_high: int | None = 0
-    usd_low: float | None = None
-    usd_high: float | None = None
+    usd_low: float | None = 0.0
+    usd_high: float | None = 0.0
     beyond: Beyond = field(default_factory=Beyond)
 
     def to_json(self) -> Mapping[str, JSON]:
@@ -77,7 +76,8 @@ async def _forecast_model(plan: Plan, work: Work, store: Store | None, name: str
                     batch.append(unit)
                 else:
                     result.stored += 1
-    _price(result, model_plan.model)
+    if model_plan.model.price.input is None or model_plan.model.price.output is None:
+        result.usd_low = result.usd_high = None
     return result
 
 
@@ -115,13 +115,9 @@ def _add(result: Forecast, request: Request, plan: ModelPlan, attempts: int) -> 
         result.output_tokens_high = None
     else:
         result.output_tokens_high += limit * attempts
-
-
-def _price(result: Forecast, model: Model) -> None:
-    price = model.price
-    result.usd_low = total_usd(
-        (part_usd(result.input_tokens_low, price.input), part_usd(result.output_tokens_low, price.output))
-    )
-    result.usd_high = total_usd(
-        (part_usd(result.input_tokens_high, price.input), part_usd(result.output_tokens_high, price.output))
-    )
+    rates = rates_of(plan.model.price, low)
+    sent_low = total_usd((part_usd(low, rates.input), part_usd(OUTPUT_TOKENS_LOW, rates.output)))
+    result.usd_low = total_usd((result.usd_low, sent_low))
+    rates = rates_of(plan.model.price, high)
+    sent_high = total_usd((part_usd(high, rates.input), part_usd(limit, rates.output)))
+    result.usd_high = total_usd((result.usd_high, None if sent_high is None else sent_high * attempts))

@@ -15,7 +15,7 @@ from harness.messages import ImagePart, Request, TextPart, VideoPart
 from harness.settings import Model
 
 CHARACTERS_PER_TOKEN = 4
-"""English text; other scripts need more tokens, which the high estimate allows for."""
+"""English text. Of other scripts the high estimate counts every byte beyond the first of a character."""
 TOKENS_PER_IMAGE = 1_300
 """A panoramic radiograph at the usual tilings (OpenAI high detail 765-1,445; Gemini 258 a tile)."""
 TOKENS_PER_FRAME = 300
@@ -36,12 +36,13 @@ class TokenRange(NamedTuple):
 
 def input_tokens(request: Request) -> TokenRange:
     """Estimate what a request costs to read."""
-    characters = images = frames = 0
+    characters = others = images = frames = 0
     for message in request.messages:
         for part in message.parts:
             match part:
                 case TextPart(text=text):
                     characters += len(text)
+                    others += 0 if text.isascii() else len(text.encode("utf-8", "surrogatepass")) - len(text)
                 case ImagePart():
                     images += 1
                 case VideoPart(media=media, fps=fps):
@@ -49,7 +50,7 @@ def input_tokens(request: Request) -> TokenRange:
                     frames += ceil(seconds * (FRAMES_PER_SECOND if fps is None else fps)) + 1
     low = characters // CHARACTERS_PER_TOKEN + images * (TOKENS_PER_IMAGE // 5)
     low += frames * (TOKENS_PER_FRAME // 5)
-    high = characters // 2 + images * TOKENS_PER_IMAGE + frames * TOKENS_PER_FRAME + 16
+    high = characters // 2 + others + images * TOKENS_PER_IMAGE + frames * TOKENS_PER_FRAME + 16
     return TokenRange(low, high)
 
 

@@ -127,13 +127,17 @@ class WireRequest:
 class Usage:
     """Token counts as the provider gave them; None where it did not say.
 
-    `output_tokens` includes `reasoning_tokens`; `input_tokens` includes `cached_tokens`.
+    `output_tokens` includes `reasoning_tokens`; `input_tokens` includes `cached_tokens`, which were read
+    from a cache, and `cache_write_tokens`, which were put into one: `long_write_tokens` of them for longer
+    than the usual time, at another price. The last two are read from an answer and not stored beside it.
     """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
     cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    long_write_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,14 +16,16 @@ def priced(tables: Mapping[str, Table], source: str) -> dict[str, Table]:
     for name, table in tables.items():
         price = table.get("price")
         if isinstance(price, dict) and price and "source" not in price:
-            told[name] = {**table, "price": {**price, "source": Path(source).name}}
+            # The catalogue's price of long requests is no part of what the user wrote.
+            own: Table = {"tiers": []} if price.keys() & {"input", "output"} else {}
+            told[name] = {**table, "price": {**own, **price, "source": Path(source).name}}
     return told
 
 
 def sourced(model: Model) -> Model:
     """Return a model whose price names its source, which may be its provider's."""
     price, source = model.price, model.provider.price_source
-    known = price.model_dump(exclude={"source"}, exclude_none=True)
+    known = price.model_dump(exclude={"source"}, exclude_defaults=True)
     if price.source is not None or source is None or not known:
         return model
     return model.model_copy(update={"price": price.model_copy(update={"source": source})})

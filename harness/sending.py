@@ -21,6 +21,7 @@ from harness.providers.base import TRANSLATED, get_adapter, read
 from harness.providers.encoding import encode_body, mask_headers, mask_secrets
 from harness.providers.limit_headers import LearnedLimits, limits_from_headers
 from harness.providers.reading import with_names
+from harness.providers.split_secrets import mask_pieces, may_be_split
 from harness.providers.transport import Sent, Transport
 from harness.providers.transport_flight import KEPT_OF_TOO_LONG
 from harness.recipes import ORIGINAL
@@ -134,7 +135,13 @@ class Sender:
             else:
                 raw, masked = _mask(sent.raw, secrets)
             fault = None if sent.fault is None else _masked_fault(sent.fault, secrets)
-            return raw, masked, fault or read(raw, model.provider)
+            meaning = fault or read(raw, model.provider)
+            if secrets and may_be_split(meaning, raw.body, secrets, masked=masked):
+                body, split = await asyncio.to_thread(mask_pieces, sent.raw.body, secrets)
+                if split:
+                    raw, masked = _mask(replace(sent.raw, body=body), secrets)[0], True
+                    meaning = fault or read(raw, model.provider)
+            return raw, masked, meaning
         except MemoryError:
             raw, masked = _start_masked(sent.raw, secrets)
             return raw, masked, Fault(ExchangeOutcome.UNKNOWN, _NO_MEMORY, maybe_billed=True)

@@ -22,7 +22,7 @@ from harness.planning import Plan
 from harness.plans import ModelPlan
 from harness.pools.limits import PoolLimits, pool_name
 from harness.pools.pool import Pool
-from harness.providers.encoding import MIN_SECRET_LENGTH, mask_headers
+from harness.providers.encoding import MIN_SECRET_LENGTH, mask_headers, mask_secrets
 from harness.run_opening import Opening
 from harness.run_options import RunOptions, SessionOptions
 from harness.runner import OnUnit, Runner, Work
@@ -86,12 +86,18 @@ def _need(
 
 
 def check_headers(plan: Plan, keys: Iterable[str]) -> None:
-    """Raise ConfigError where a header that the user configured holds one of these API keys.
+    """Raise ConfigError where a header or an address that the user configured holds one of these API keys.
 
-    Headers tell what was asked, so they are kept with the run, of all its models: a key must not be.
+    They tell what was asked, so they are kept with the run, of all its models: a key must not be.
     """
     secrets = [key for key in map(str.strip, keys) if len(key) >= MIN_SECRET_LENGTH]
     for provider in {model.provider.name: model.provider for model in plan.all_models().values()}.values():
+        for name, value in (("base_url", provider.base_url), ("endpoint", provider.endpoint or "")):
+            if mask_secrets(value.encode("utf-8", "surrogatepass"), secrets)[1]:
+                raise ConfigError(
+                    f"{name} of provider {provider.name!r} holds an API key, and addresses are kept in the "
+                    "store: take it out, and name its environment variable in api_key_env"
+                )
         for name, value in provider.headers.items():
             if any(key in value for key in secrets) or mask_headers({name: value}, secrets)[1]:
                 raise ConfigError(

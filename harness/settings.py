@@ -117,7 +117,7 @@ class Provider(MediaLimits):
         return {self.api_key_header: f"Bearer {api_key}" if bearer else api_key}
 
 
-class Price(Settings):
+class Rates(Settings):
     """US dollars per million tokens; None is unknown, never 0."""
 
     input: float | None = Field(default=None, ge=0)
@@ -125,6 +125,18 @@ class Price(Settings):
     cached_input: float | None = Field(default=None, ge=0)
     cache_write: float | None = Field(default=None, ge=0)
     """What input costs that a provider is asked to keep (Anthropic, for five minutes)."""
+
+
+class PriceTier(Rates):
+    """What every token of a request costs whose input is longer than `above_input_tokens`."""
+
+    above_input_tokens: int = Field(gt=0)
+
+
+class Price(Rates):
+    """The rates of a model, of long requests too where those cost more."""
+
+    tiers: tuple[PriceTier, ...] = ()
     source: str | None = None
     """Who said so, and when."""
 

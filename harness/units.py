@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -77,7 +78,7 @@ class UnitRunner:
             return _failed(UnitOutcome.PROVIDER_ERROR, "local", f"this machine ran out of memory; {mend}")
         except Exception as error:  # noqa: BLE001 - one poisoned case must not end a night's run
             # The text of an unforeseen error may quote a case: only its kind is kept.
-            _log.error("unit %s: internal error %s", unit.id, type(error).__name__, exc_info=_debugging())
+            _log.error("unit %s: internal error %s%s", unit.id, type(error).__name__, _where(error))
             return _failed(
                 UnitOutcome.PROVIDER_ERROR,
                 "internal",
@@ -129,5 +130,8 @@ def _failed(outcome: UnitOutcome, kind: str, message: str) -> UnitResult:
     return UnitResult(outcome, error=UnitError(kind, message))
 
 
-def _debugging() -> bool:
-    return _log.isEnabledFor(logging.DEBUG)
+def _where(error: BaseException) -> str:
+    """Return the lines of code that an error came through, for whoever debugs: without what it said."""
+    if not _log.isEnabledFor(logging.DEBUG):
+        return ""
+    return "\n" + "".join(traceback.format_tb(error.__traceback__)).rstrip()

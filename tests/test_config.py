@@ -400,13 +400,17 @@ class TestCatalogue:
 
     def test_every_price_that_is_known_has_a_source_and_every_other_is_unknown(self, tmp_path: Path) -> None:
         for model in load_config(cwd=tmp_path).models():
-            price = model.price.model_dump(exclude={"source"}, exclude_none=True)
+            price = model.price.model_dump(exclude={"source", "tiers"}, exclude_none=True)
             if model.simulated:
                 assert set(price.values()) == {0.0}
             elif price:
                 assert re.search(r"20\d\d-\d\d-\d\d", model.price.source or ""), model.name
                 assert {"input", "output"} <= price.keys(), model.name
                 assert min(price.values()) > 0, model.name
+                for tier in model.price.tiers:
+                    assert tier.input is not None and tier.output is not None, model.name
+                    assert tier.input > price["input"] and tier.output > price["output"], model.name
+                    assert model.context_tokens is None or tier.above_input_tokens < model.context_tokens
             else:
                 assert model.price.source is None, model.name
 

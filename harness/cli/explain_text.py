@@ -21,11 +21,25 @@ def render(facts: Facts, *, width: int, full: bool = False) -> str:
     _head(paper, facts)
     for number, exchange in enumerate(facts["exchanges"], start=1):
         _exchange(paper, number, exchange, full=full)
+    if facts["exchanges"] and not facts["imported"]:
+        _spent(paper, facts)
     if not facts["exchanges"]:
         of = "" if facts["attempt"] is None else f" of attempt {facts['attempt']}"
         paper.line("", f"no exchange{of} is linked to it")
     _next(paper, facts)
     return paper.text
+
+
+def _spent(paper: _Paper, facts: Facts) -> None:
+    """Say what the unit cost, ask by ask, and what of it this run paid."""
+    asks = [
+        f"{'reformatter' if one['purpose'] == 'reformat' else 'attempt ' + str(one['attempt'])} {_cost(one)}"
+        for one in facts["asks"]
+    ]
+    here = {**facts, "cost_usd": facts["spent_usd"]}
+    whole = _cost({**facts, "cost_usd": facts["evidence_cost_usd"]})
+    paper.line("", f"in all: {whole} ({', '.join(asks)}); of that this run paid: {_cost(here)}", hanging="  ")
+    paper.line("", "")
 
 
 class _Paper:

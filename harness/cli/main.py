@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 import warnings
@@ -111,7 +112,9 @@ def end(error: BaseException) -> int:
         case click.exceptions.Exit():
             return error.exit_code
         case click.ClickException():
-            error.show()
+            shown = io.StringIO()
+            error.show(shown)
+            _tell(shown.getvalue().rstrip("\n"))
             return error.exit_code
         case MemoryError():
             _tell(f"error: this machine ran out of memory; {_TOO_MUCH}")
@@ -167,10 +170,20 @@ def _one_line(text: str) -> str:
 
 
 def _tell(text: str) -> None:
+    """Say something on stderr; a key in it, in whichever form, is replaced by its variable's name."""
     for name, value in os.environ.items():
-        if (name.endswith("_API_KEY") or name in SECRET_VARIABLES) and len(value) >= 8:
-            text = text.replace(value, f"[{name}]")
+        if (name.endswith("_API_KEY") or name in SECRET_VARIABLES) and len(value.strip()) >= 8:
+            text = _without(text, value.strip(), f"[{name}]")
     click.echo(text, err=True)
+
+
+def _without(text: str, key: str, shown: str) -> str:
+    from harness.providers.encoding import mask_secrets
+    from harness.providers.secret_forms import MASK
+
+    data, found = mask_secrets(text.encode("utf-8", "surrogatepass"), [key])
+    masked = data.decode("utf-8", "replace").replace(MASK, shown) if found else text
+    return masked.replace(key, shown)
 
 
 @click.command(

@@ -129,6 +129,9 @@ def _price(model: Model) -> str:
     parts = [f"{_UNKNOWN if usd is None else format(usd, '.4g')} {kind}" for kind, usd in named]
     if price.cache_write is not None:
         parts.append(f"{price.cache_write:.4g} to keep")
+    for tier in price.tiers:
+        usd = "/".join(_UNKNOWN if one is None else f"{one:.4g}" for one in (tier.input, tier.output))
+        parts.append(f"{usd} in/out above {tier.above_input_tokens:,} input tokens")
     return f"{', '.join(parts)} (USD per million tokens)"
 
 

@@ -40,7 +40,7 @@ from harness.twins import twin_notes
 
 def run(invocation: Invocation) -> int:
     """Work on the run that the options want, and return the exit code."""
-    config = load_config(invocation.config_path)
+    config = _config(invocation.config_path)
     url = find_store(invocation.store, os.environ, config.store, Path.cwd())
     with warnings_shown():
         return run_session(_start(invocation, config, url, None))
@@ -57,7 +57,7 @@ def resume(
     as_json: bool,
 ) -> int:
     """Go on with a stored run, and return the exit code. Raises ConfigError where it cannot be rebuilt."""
-    config = load_config(config_path)
+    config = _config(config_path)
     url = find_store(store, os.environ, config.store, Path.cwd())
 
     async def start() -> int:
@@ -71,6 +71,13 @@ def resume(
 
     with warnings_shown():
         return run_session(start())
+
+
+def _config(path: Path | None) -> Config:
+    """Return the configuration; from here on its keys are shown in no error."""
+    config = load_config(path)
+    SECRET_VARIABLES.update(config.api_keys(os.environ))
+    return config
 
 
 async def _start(invocation: Invocation, config: Config, url: str, resumed: Run | None) -> int:
@@ -89,7 +96,6 @@ async def _start(invocation: Invocation, config: Config, url: str, resumed: Run 
         check_headers(plan, secrets)
         check_values(_all_params(plan, invocation.options), secrets)
         keys = needed_keys(plan, found, os.environ)
-        SECRET_VARIABLES.update(keys)
         check_budget(plan, found, invocation.session)
         await _check_reformatters(plan, found, keys)
         await _check_translated(plan, found, keys)

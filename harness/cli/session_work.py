@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import signal
 import sys
 from collections.abc import Iterator, Mapping
@@ -124,17 +125,27 @@ def _ending(live: Live) -> dict[str, JSON]:
         "served": counts.served,
         "causes": dict(sorted(counts.causes.items())),
         "spent_usd": live.budget.spent_usd,
+        "spent_by_model": {name: one.to_json() for name, one in sorted(live.budget.by_model.items())},
+        "stopped": list(live.budget.stopped.values()),
         "unpriced": sorted(live.budget.unpriced),
         "closed": closed,
     }
 
 
 def _say_spending(live: Live) -> None:
-    """Say what the session cost, where anything has a price or lacks one."""
+    """Say which limits were reached, and what the session cost, where anything has a price or lacks one."""
+    for told in live.budget.stopped.values():
+        say(f"note: {told}")
     unpriced = sorted(live.budget.unpriced)
-    if live.budget.spent_usd or unpriced:
-        without = f"; without a known price: {', '.join(unpriced)}" if unpriced else ""
-        say(f"spent in this session: ${live.budget.spent_usd:.4f}{without}")
+    if not (live.budget.spent_usd or unpriced):
+        return
+    without = f"; without a known price: {', '.join(unpriced)}" if unpriced else ""
+    spent = sorted(live.budget.by_model.items())
+    say(f"spent in this session: ${math.fsum(one.usd for _, one in spent):.4f}{without}")
+    for name, one in spent:
+        if name not in unpriced and (len(spent) > 1 or one.unknown):
+            unknown = f", and what {one.unknown} of its sends cost is not known" if one.unknown else ""
+            say(f"  {name}: ${one.usd:.4f}{unknown}")
 
 
 async def _keep_media(plan: Plan, store: Store, shard: Shard | None) -> None:

@@ -65,7 +65,8 @@ async def _one_run(url: str, reference: str) -> Facts:
             _model_facts(name, manifest, counts, await store.unit_errors(run.id, name, but=USABLE))
             for name in manifest.models
         ]
-    return {**summary, "models": models}
+        spent = _spending(await store.sessions(run.id))
+    return {**summary, "models": models, "spent": spent}
 
 
 async def _summary(store: Store, run: Run) -> Facts:
@@ -86,6 +87,28 @@ async def _summary(store: Store, run: Run) -> Facts:
     }
 
 
+def _spending(sessions: Sequence[Session]) -> Facts:
+    """Return what all sessions spent by model, reformatters among them, as each counted it itself.
+
+    `usd` is null where the cost of a send is unknown; `uncounted` are sessions that were killed or are at
+    work, and those of a version that did not count.
+    """
+    models: dict[str, Facts] = {}
+    for session in sessions:
+        counted: Any = session.info.get("spent_by_model") or {}
+        for name, one in counted.items():
+            known = models.setdefault(name, {"known_usd": 0.0, "sends": 0, "unknown": 0})
+            for field in known:
+                known[field] += one[field]
+    rows = [
+        {"model": name, "usd": None if one["unknown"] else one["known_usd"], **one}
+        for name, one in sorted(models.items())
+    ]
+    without = (one for one in sessions if "spent_by_model" not in one.info)
+    uncounted = [one.id for one in without if one.info.get("sends") != 0]
+    return {"models": rows, "uncounted": uncounted}
+
+
 def _session_facts(session: Session) -> Facts:
     ended = None if session.ended_at_us is None else shown_moment(session.ended_at_us)
     return {
@@ -96,6 +119,7 @@ def _session_facts(session: Session) -> Facts:
         "shard": session.info.get("shard"),
         "sends": session.info.get("sends"),
         "spent_usd": session.info.get("spent_usd"),
+        "spent_by_model": session.info.get("spent_by_model"),
         "closed": session.info.get("closed"),
         "import": session.info.get("import"),
     }
@@ -155,6 +179,7 @@ def _print_run(facts: Facts) -> None:
         click.echo(f"  {model['model']}: {outcomes}")
         for reason in model["reasons"]:
             click.echo(printable(f"    {reason['units']} x {reason['reason']}"))
+    _print_spent(facts["spent"])
     for session in facts["sessions"]:
         ended = session["ended"] or "now: still running, or killed"
         code = "" if session["exit"] is None else f", exit {session['exit']}"
@@ -164,3 +189,11 @@ def _print_run(facts: Facts) -> None:
             version = f" {file['tool_version']}" if file["tool_version"] else ""
             line = f"    imported {file['name']!r} ({file['format']}{version}, sha256 {file['sha256'][:12]})"
             click.echo(printable(line))
+
+
+def _print_spent(spent: Facts) -> None:
+    for one in (one for one in spent["models"] if one["known_usd"] or one["unknown"]):
+        unknown = f", and what {one['unknown']} sends cost is not known" if one["unknown"] else ""
+        click.echo(f"  spent on {one['model']}: ${one['known_usd']:.4f} for {one['sends']} sends{unknown}")
+    if spent["models"] and spent["uncounted"]:
+        click.echo(f"  not counted: what session {', '.join(map(str, spent['uncounted']))} spent")

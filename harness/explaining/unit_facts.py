@@ -11,6 +11,7 @@ from harness.cache.rows import Session, UnitId
 from harness.cache.store import Store
 from harness.canonical import JSON
 from harness.config import Config
+from harness.costs import total_usd
 from harness.errors import ConfigError, UnknownNameError
 from harness.explaining.asking import planned_unit, snapshot_unit
 from harness.explaining.imported import import_facts, imported_next
@@ -19,7 +20,7 @@ from harness.explaining.sentences import why
 from harness.messages import Reply
 from harness.moments import shown_moment
 from harness.nearest import nearest
-from harness.offline.records import RecordMaker, Send
+from harness.offline.records import RecordMaker, Send, costs_of_asks
 from harness.offline.replay import ReplayedUnit, Replayer
 from harness.offline.stored_run import StoredRun, load_run
 from harness.providers.litellm_format import translated_request
@@ -65,6 +66,9 @@ async def explain_unit(store: Store, ref: str, question: Question, config: Confi
         "stage": result.stage,
         "why": why(result, state, imported=imported),
         "sessions_not_ended": await _not_ended(store, stored),
+        "asks": costs_of_asks(sends),
+        "evidence_cost_usd": total_usd(send.cost_usd for send in sends),
+        "spent_usd": total_usd(send.cost_usd for send in sends if send.paid_here),
         "exchanges": await _exchanges(store, replayed, sends, policy, question.attempt),
     }
     if imported:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import cast
@@ -42,7 +42,11 @@ class Send:
 
 
 class RecordMaker:
-    """Makes the records of one run."""
+    """Makes the records of one run.
+
+    An exchange that answers several units, as equal requests share one, stands in the cost of each: a bill
+    is the sum over exchanges by their keys, or what the sessions counted.
+    """
 
     def __init__(self, stored: StoredRun, replayer: Replayer, *, raw: bool = False) -> None:
         self._stored = stored
@@ -110,6 +114,17 @@ class RecordMaker:
         price = self._stored.price(name, exchange.session)
         maybe_billed = reading.maybe_billed if isinstance(reading, Fault) else False
         return send_cost_usd(usage, price, serves=reading.outcome.serves, maybe_billed=maybe_billed)
+
+
+def costs_of_asks(sends: Iterable[Send]) -> list[Mapping[str, JSON]]:
+    """Return what each attempt and the reformatter cost, in order, failed sends included; null: unknown."""
+    asks: dict[tuple[str, int], list[float | None]] = {}
+    for send in sends:
+        asks.setdefault((send.link.purpose, send.link.attempt), []).append(send.cost_usd)
+    return [
+        {"purpose": purpose, "attempt": attempt, "sends": len(costs), "cost_usd": total_usd(costs)}
+        for (purpose, attempt), costs in asks.items()
+    ]
 
 
 def _send_json(send: Send, *, raw: bool) -> JSON:

@@ -50,6 +50,8 @@ def read_usage(reply: Object) -> Usage:
         output_tokens=as_count(usage.get("output_tokens")),
         reasoning_tokens=as_count(as_object(usage.get("output_tokens_details")).get("thinking_tokens")),
         cached_tokens=cached,
+        cache_write_tokens=written,
+        long_write_tokens=as_count(as_object(usage.get("cache_creation")).get("ephemeral_1h_input_tokens")),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import binascii
 import json
 import re
@@ -11,9 +10,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from harness.messages import MediaSlot, WireRequest, WireValue
-
-MASK = "[masked key]"
-"""Stands where a key stood; needs no escape in JSON or HTML."""
+from harness.providers.secret_forms import MASK, forms, mask_runs
 
 MIN_SECRET_LENGTH = 8
 """Shorter "keys" (EMPTY, none, local) are words that an answer may hold: masking them would change it."""
@@ -51,30 +48,45 @@ def encode_body(wire: WireRequest, media_bytes: Mapping[tuple[str, str], bytes])
 def mask_secrets(data: bytes, secrets: Iterable[str]) -> tuple[bytes, bool]:
     """Return the bytes with each secret replaced by `MASK`, and whether any was found.
 
-    Finds a secret as it is, with any of its characters escaped (JSON, percent, HTML), and in base64 as Basic
-    authorization has it. What is no secret by `is_secret` is left.
+    Finds a secret as it is, with any of its characters escaped (JSON, percent, HTML), in base64 of whatever
+    it stands in (a Basic authorization, a whole request) and in hexadecimal; and more than half of one that
+    was cut or masked by others in part. What is no secret by `is_secret` is left.
     """
     found = 0
     for secret in sorted({secret.strip() for secret in secrets}, key=len, reverse=True):
-        if is_secret(secret):
-            for pattern in _spellings(secret) if _may_hold(data, secret) else ():
-                data, hits = pattern.subn(MASK.encode("ascii"), data)
+        if is_secret(secret) and _may_hold(data, secret):
+            data, hits = _spelling(secret).subn(MASK.encode("ascii"), data)
+            found += hits
+            for form in forms(secret):
+                data, hits = mask_runs(data, form)
                 found += hits
     return data, bool(found)
 
 
 def mask_headers(headers: Mapping[str, str], secrets: Iterable[str]) -> tuple[dict[str, str], bool]:
-    """Return the headers with each secret in their values replaced, and whether any was found."""
+    """Return the headers with each secret in their names and values replaced, and whether any was found."""
     known = [secret for secret in secrets if is_secret(secret)]
-    together = "\n".join(headers.values()).encode("utf-8", "surrogateescape") if known else b""
-    if not any(_may_hold(together, secret.strip()) for secret in known):
+    values = "\n".join(headers.values()).encode("utf-8", "surrogateescape") if known else b""
+    names = "\n".join(headers) if known else ""
+    if not any(
+        _may_hold(values, secret.strip()) or secret.strip().casefold() in names for secret in known
+    ):
         return dict(headers), False
     masked, found = {}, False
     for name, value in headers.items():
+        shown, in_name = _mask_name(name, known)
         data, hit = mask_secrets(value.encode("utf-8", "surrogateescape"), known)
-        masked[name] = data.decode("utf-8", "surrogateescape")
-        found = found or hit
+        masked[shown] = data.decode("utf-8", "surrogateescape")
+        found = found or hit or in_name
     return masked, found
+
+
+def _mask_name(name: str, secrets: Iterable[str]) -> tuple[str, bool]:
+    """Mask a header's name, in which letters have lost their case."""
+    for secret in secrets:
+        if len(name) >= MIN_SECRET_LENGTH and is_secret(secret) and secret.strip().casefold() in name:
+            return name.replace(secret.strip().casefold(), MASK), True
+    return name, False
 
 
 def _merged(body: Mapping[str, WireValue], extra: Mapping[str, WireValue]) -> dict[str, WireValue]:
@@ -103,11 +115,11 @@ def is_secret(value: str) -> bool:
 
 def _may_hold(data: bytes, secret: str) -> bool:
     """Rule out most bodies cheaply: by what they hold as they are, and with all escapes undone."""
-    raw = secret.encode("utf-8", "surrogateescape")
-    if any(form in data for form in (raw, json.dumps(secret)[1:-1].encode("ascii"), *_in_base64(raw))):
+    if any(block in data for form in forms(secret) for block in form.blocks):
         return True
     if not any(mark in data for mark in (b"\\u", b"%", b"&#", b"\\\\", b"\\/")):
         return False
+    raw = secret.encode("utf-8", "surrogateescape")
     return raw.replace(b"\\", b"") in _ESCAPED.sub(_unescaped, data).replace(b"\\", b"")
 
 
@@ -124,16 +136,9 @@ def _unescaped(found: re.Match[bytes]) -> bytes:
     return chr(code).encode("utf-8", "surrogatepass") if code < 0x110000 else b""
 
 
-def _in_base64(raw: bytes) -> list[bytes]:
-    return [base64.b64encode(form).rstrip(b"=") for form in (raw, b":" + raw, raw + b":")]
-
-
 @lru_cache(maxsize=64)
-def _spellings(secret: str) -> tuple[re.Pattern[bytes], ...]:
-    plain = b"".join(_character(character) for character in secret)
-    raw = secret.encode("utf-8", "surrogateescape")
-    coded = b"|".join(map(re.escape, _in_base64(raw)))
-    return re.compile(plain), re.compile(rb"(?:" + coded + rb")=*")
+def _spelling(secret: str) -> re.Pattern[bytes]:
+    return re.compile(b"".join(_character(character) for character in secret))
 
 
 def _character(character: str) -> bytes:

@@ -54,8 +54,10 @@ class Call:
     answered: bool = False
 
 
-@dataclass(slots=True)
+@dataclass
 class _Here(threading.local):
+    """The call that a thread is in. Without slots: those of a `threading.local` are one for all threads."""
+
     call: Call | None = field(default=None)
 
 

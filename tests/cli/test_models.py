@@ -144,6 +144,7 @@ def test_an_unknown_price_is_null_and_never_0() -> None:
         "cached_input": None,
         "cache_write": None,
         "source": None,
+        "tiers": [],
     }
 
 

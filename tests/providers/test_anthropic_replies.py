@@ -96,7 +96,7 @@ def test_a_refusal_keeps_the_providers_own_words(details: Any, detail: str | Non
                 "output_tokens": 9,
                 "output_tokens_details": {"thinking_tokens": 6},
             },
-            Usage(135, 9, 6, 100),
+            Usage(135, 9, 6, 100, 30),
         ),
         ({"input_tokens": 5, "cache_read_input_tokens": None, "output_tokens": 2}, Usage(5, 2)),
         ({}, Usage()),

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness.media import Media
 from harness.messages import MediaSlot, WireRequest, WireValue
-from harness.providers.encoding import MASK, encode_body, mask_headers, mask_secrets
+from harness.providers.encoding import encode_body, mask_headers, mask_secrets
+from harness.providers.secret_forms import MASK
 
 ONE = Media(sha256="1" * 64, mime="image/png", size=3, width=1, height=1)
 TWO = Media(sha256="2" * 64, mime="image/png", size=3, width=1, height=1)
@@ -83,3 +87,50 @@ def test_keys_in_header_values_are_masked() -> None:
         {"x-echo": f"key={MASK}", "x": "y"},
         True,
     )
+
+
+KEY = "sk-ant-api03-" + "aB3dE5gH7jK9mN1pQ2rS4tU6vW8x" * 2
+
+
+@pytest.mark.parametrize("before", ["", "a", "ab", "Bearer ", "x-api-key: "])
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+def test_a_key_is_masked_in_base64_of_whatever_it_stands_in(
+    before: str, encode: Callable[[bytes], bytes]
+) -> None:
+    data = encode(f"{before}{KEY}\r\nhost: b".encode())
+    masked, found = mask_secrets(data, [KEY])
+    assert found and MASK.encode() in masked
+    shown = base64.b64decode(masked.replace(MASK.encode(), b"")[: len(masked) // 4 * 4] + b"==")
+    assert len(masked) < len(MASK) + len(before) * 2 + 24 and KEY.encode()[3:-3] not in shown  # F46
+
+
+@pytest.mark.parametrize(
+    ("shown", "masked"),
+    [
+        (KEY[:40] + "****", f"{MASK}****"),
+        ("****" + KEY[30:], f"****{MASK}"),
+        (f"a {KEY[10:55]} b", f"a {MASK} b"),
+        (KEY.encode().hex(), MASK),
+        (KEY.encode().hex().upper(), MASK),
+        # what vendors show of a key says too little, and masking it would change what they say
+        ("sk-ant-api03-...6vW8x", "sk-ant-api03-...6vW8x"),
+        (f"{KEY[:20]} and {KEY[40:60]}", f"{KEY[:20]} and {KEY[40:60]}"),
+    ],
+)
+def test_more_than_half_of_a_key_is_masked(shown: str, masked: str) -> None:  # F46
+    assert mask_secrets(shown.encode(), [KEY]) == (masked.encode(), shown != masked)
+
+
+@given(st.integers(0, len(KEY)), st.integers(0, len(KEY)), st.text("ask-pi03", max_size=9))
+def test_no_run_of_more_than_half_a_key_is_left(start: int, length: int, before: str) -> None:
+    part = KEY[start : start + length]
+    masked, _ = mask_secrets(f"{before}{part}|{part}".encode(), [KEY])
+    half = len(KEY) // 2 + 1
+    left = [KEY[at : at + half].encode() for at in range(len(KEY) - half + 1)]
+    assert not any(run in masked for run in left)
+    assert len(part) < half or masked.count(MASK.encode()) == 2
+
+
+def test_keys_in_the_names_of_headers_are_masked_though_they_lost_their_case() -> None:
+    headers, found = mask_headers({f"x-{KEY.lower()}": "1"}, [KEY])
+    assert (headers, found) == ({f"x-{MASK}": "1"}, True)

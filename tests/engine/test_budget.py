@@ -1,0 +1,116 @@
+"""`--max-cost` in simulation: whatever is asked at once, no limit is passed, and nothing waits for ever."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from virtual_loop import run_virtual
+
+from harness.budget import Budget, MaxCost
+from harness.costs import reserve_usd
+from harness.errors import BudgetReachedError
+from harness.messages import Usage
+from harness.settings import Model, Price, Provider
+
+LAB = Provider(name="lab", adapter="openai", base_url="http://127.0.0.1:1/v1")
+
+
+def model(name: str, **price: object) -> Model:
+    rates = Price.model_validate({"input": 2.0, "output": 10.0, "cached_input": 0.5, **price})
+    return Model(name=name, model=name, provider=LAB, price=rates, max_output_tokens=1000)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One send: whose, its estimate, its true counts (never above what was reserved), how long it takes."""
+
+    name: str
+    estimate: int
+    share_in: float
+    share_out: float
+    seconds: int
+    told: bool
+
+    @property
+    def usage(self) -> Usage:
+        if not self.told:
+            return Usage()
+        return Usage(int(self.estimate * self.share_in), int(1000 * self.share_out))
+
+
+SHARES = st.sampled_from([0.0, 0.01, 0.5, 0.99, 1.0])
+SENDS = st.builds(
+    Sent, st.sampled_from("abr"), st.integers(1, 50_000), SHARES, SHARES, st.integers(1, 5), st.booleans()
+)
+
+
+@given(sends=st.lists(SENDS, max_size=40), total=st.floats(0.001, 0.5), of_a=st.floats(0.0, 0.2))
+@settings(max_examples=60, deadline=None)
+def test_no_limit_is_passed_whatever_is_asked_at_once(
+    sends: list[Sent], total: float, of_a: float
+) -> None:
+    models = {name: model(name) for name in "abr"}
+    budget = Budget(MaxCost(total, {"a": of_a}))
+    truly: dict[str, float] = dict.fromkeys("abr", 0.0)
+    refused: list[Sent] = []
+
+    async def send(one: Sent) -> None:
+        asked = models[one.name]
+        most = reserve_usd(asked, one.estimate, {})
+        assert most is not None
+        try:
+            async with budget.reserve(asked, one.estimate, {}) as reservation:
+                await asyncio.sleep(one.seconds)
+                # without counts it may have cost anything up to the reservation
+                cost = (one.usage.input_tokens or 0) * 2e-6 + (one.usage.output_tokens or 0) * 1e-5
+                truly[one.name] += cost if one.told else most
+                assert sum(truly.values()) <= total + 1e-9 and truly["a"] <= of_a + 1e-9
+                reservation.settle(one.usage, billed=True)
+        except BudgetReachedError:
+            refused.append(one)
+
+    async def work() -> None:
+        async with asyncio.TaskGroup() as group:
+            for one in sends:
+                group.create_task(send(one))
+
+    run_virtual(work())
+    assert budget.spent_usd == pytest.approx(sum(truly.values()))
+    assert budget.reached is bool(refused)
+    for one in refused:  # it would not have fitted into what was left when it was refused, nor does it now
+        most = reserve_usd(models[one.name], one.estimate, {})
+        over_all = sum(truly.values()) + (most or 0) > total
+        assert over_all or (one.name == "a" and truly["a"] + (most or 0) > of_a)
+
+
+def test_a_send_of_unknown_cost_counts_in_full_and_is_told_as_unknown() -> None:
+    async def work() -> Budget:
+        budget = Budget(MaxCost(1.0))
+        async with budget.reserve(model("a"), 1000, {}) as reservation:
+            reservation.settle(Usage(), billed=True)
+        async with budget.reserve(model("a"), 1000, {}) as reservation:
+            reservation.settle(Usage(), billed=False)  # an error is not billed
+        async with budget.reserve(model("a"), 1000, {}):
+            pass  # nothing was sent
+        return budget
+
+    budget = asyncio.run(work())
+    assert budget.spent_usd == pytest.approx(0.012)
+    assert budget.by_model["a"].to_json() == {"usd": None, "known_usd": 0.0, "sends": 2, "unknown": 1}
+
+
+def test_a_long_request_is_reserved_at_its_own_price() -> None:
+    tier = {"above_input_tokens": 200_000, "input": 4.0, "output": 20.0}
+    asked = model("a", tiers=[tier])
+    assert reserve_usd(asked, 200_000, {}) == pytest.approx(0.4 + 0.01)
+    assert reserve_usd(asked, 200_001, {}) == pytest.approx(0.800004 + 0.02)
+
+
+def test_input_that_is_to_be_kept_is_reserved_at_what_keeping_costs() -> None:
+    kept = {"cache_control": {"type": "ephemeral"}}
+    assert reserve_usd(model("a", cache_write=2.5), 1_000_000, kept) == pytest.approx(2.5 + 0.01)
+    assert reserve_usd(model("a"), 1_000_000, kept) is None, "unknown, so it cannot be held to a budget"

@@ -1,0 +1,198 @@
+"""What a run costs: by exchange, attempt, unit, model and session, and where `--max-cost` stops it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_replies import CLOSE, Arrival, Behaviour, chat_reply, status_reply
+from scripted_server import ScriptedServer
+from sweep_kit import answer_text, case_number, harness, records, run_args, write_cases
+
+PRICES = {"a": (1.0, 2.0), "b": (3.0, 15.0), "fixer": (0.5, 4.0), "free": None}
+MOST = 1000
+
+
+def configure(folder: Path, url: str) -> None:
+    lines = ["[providers.lab]", 'adapter = "openai"', f'base_url = "{url}/v1"', 'endpoint = "lab"']
+    for name, price in PRICES.items():
+        lines += [f"[models.{name}]", 'provider = "lab"', f'model = "{name}"', "max_in_flight = 4"]
+        lines += [f"params = {{ max_tokens = {MOST} }}", "max_sends = 2"]
+        if price is not None:
+            lines.append(f"price = {{ input = {price[0]}, output = {price[1]} }}")
+    (folder / "harness.toml").write_text("\n".join(lines), encoding="utf-8")
+
+
+def usd(name: str, given: int, written: int) -> float:
+    price = PRICES[name]
+    assert price is not None
+    return (given * price[0] + written * price[1]) / 1e6
+
+
+def script(arrival: Arrival) -> Behaviour:
+    """Answer with counts that tell arrivals apart; some fail first, and some need the reformatter."""
+    name = arrival.json["model"]
+    if name == "fixer":
+        return chat_reply(answer_text(), usage=(300, 60))
+    number = case_number(arrival)
+    if number % 4 == 1 and arrival.nth == 1:
+        return status_reply(503, headers={"retry-after-ms": "1"})
+    text = f"no answer: {name} {number} {arrival.nth}" if number % 4 == 2 else answer_text()
+    return chat_reply(text, usage=(100 + number, 10 + number))
+
+
+def status(folder: Path) -> Any:
+    return harness("status", "latest", "--json", "--store", folder / "store.sqlite3").json
+
+
+def test_the_sums_over_exchanges_attempts_units_models_and_sessions_agree(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 8)
+    with ScriptedServer(script) as server:
+        configure(tmp_path, server.url)
+        args = run_args(tmp_path, models="a,b", reformatter="fixer")
+        first = harness(*args, "--shard", "1/2")
+        second = harness(*args)
+    assert (first.code, second.code) == (0, 0), second.err
+    expected: dict[str, float] = defaultdict(float)
+    for arrival in server.arrivals:
+        name = arrival.json["model"]
+        reply = script(arrival)
+        body = json.loads(getattr(reply, "body", b"{}"))
+        if "usage" in body:
+            counts = body["usage"]
+            expected[name] += usd(name, counts["prompt_tokens"], counts["completion_tokens"])
+    found, by_unit = records(tmp_path), 0.0
+    by_model: dict[str, float] = defaultdict(float)
+    for record in found:
+        each = [one["cost_usd"] for one in record["exchanges"]]
+        assert record["evidence_cost_usd"] == record["spent_usd"] == pytest.approx(math.fsum(each))
+        by_unit += record["spent_usd"]
+        for one in record["exchanges"]:
+            by_model["fixer" if one["purpose"] == "reformat" else record["model"]] += one["cost_usd"]
+    assert dict(by_model) == pytest.approx(dict(expected)) and len(expected) == 3
+    stood = status(tmp_path)
+    assert {one["model"]: one["usd"] for one in stood["spent"]["models"]} == pytest.approx(dict(expected))
+    sessions = [one["spent_usd"] for one in stood["sessions"]]
+    assert len(sessions) == 2 and math.fsum(sessions) == pytest.approx(by_unit)
+    for one in stood["sessions"]:
+        of_models = math.fsum(model["usd"] for model in one["spent_by_model"].values())
+        assert of_models == pytest.approx(one["spent_usd"])
+    assert sum(one["sends"] for one in stood["spent"]["models"]) == len(server.arrivals)
+    assert f"fixer: ${stood['sessions'][1]['spent_by_model']['fixer']['usd']:.4f}" in second.err
+    shown = harness("status", "latest", "--store", tmp_path / "store.sqlite3").out
+    assert f"spent on b: ${expected['b']:.4f} for" in shown
+    check_explained(tmp_path)
+
+
+def test_an_exchange_that_answers_several_units_is_paid_for_once(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 4)
+
+    def rambles(arrival: Arrival) -> Behaviour:
+        text = answer_text() if arrival.json["model"] == "fixer" else "the same words to everybody"
+        return chat_reply(text, usage=(300, 60))
+
+    with ScriptedServer(rambles) as server:
+        configure(tmp_path, server.url)
+        assert harness(*run_args(tmp_path, "--attempts", "1", models="a", reformatter="fixer")).code == 0
+    assert [arrival.json["model"] for arrival in server.arrivals].count("fixer") == 1
+    whole = 4 * usd("a", 300, 60) + usd("fixer", 300, 60)
+    stood = status(tmp_path)
+    assert math.fsum(one["usd"] for one in stood["spent"]["models"]) == pytest.approx(whole)
+    exchanges = [one for record in records(tmp_path) for one in record["exchanges"]]
+    by_key = {one["key"]: one["cost_usd"] for one in exchanges}
+    assert len(exchanges) == 8 and math.fsum(by_key.values()) == pytest.approx(whole)
+
+
+def check_explained(folder: Path) -> None:
+    """A unit that needed three attempts and the reformatter says what each of them cost."""
+    args = ("explain", "--case", "c002", "--model", "b", "--store", folder / "store.sqlite3")
+    facts = harness(*args, "--json").json
+    each = usd("b", 102, 12)
+    assert [(one["purpose"], one["attempt"], one["sends"]) for one in facts["asks"]] == [
+        ("answer", 1, 1), ("answer", 2, 1), ("answer", 3, 1), ("reformat", 1, 1)
+    ]  # fmt: skip
+    costs = [one["cost_usd"] for one in facts["asks"]]
+    assert costs == pytest.approx([each, each, each, usd("fixer", 300, 60)])
+    assert facts["evidence_cost_usd"] == facts["spent_usd"] == pytest.approx(math.fsum(costs))
+    shown = " ".join(harness(*args).out.split())
+    assert f"in all: ${math.fsum(costs):.6f} (attempt 1 ${each:.6f}, attempt 2" in shown
+
+
+def test_what_nobody_knows_is_null_everywhere_and_never_0(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 2)
+
+    def breaks(arrival: Arrival) -> Behaviour:
+        if arrival.json["model"] == "a" and case_number(arrival) == 0:
+            return CLOSE if arrival.nth == 1 else chat_reply(answer_text(), usage=(100, 10))
+        return chat_reply(answer_text(), usage=(100, 10))
+
+    with ScriptedServer(breaks) as server:
+        configure(tmp_path, server.url)
+        done = harness(*run_args(tmp_path, models="a,free"))
+    assert done.code == 0, done.err
+    costs = {(one["model"], one["case_id"]): one["spent_usd"] for one in records(tmp_path)}
+    assert costs == {
+        ("a", "c000"): None,
+        ("a", "c001"): pytest.approx(usd("a", 100, 10)),
+        ("free", "c000"): None,
+        ("free", "c001"): None,
+    }
+    spent = {one["model"]: one for one in status(tmp_path)["spent"]["models"]}
+    assert (spent["a"]["usd"], spent["free"]["usd"]) == (None, None)
+    assert spent["a"] == {
+        "model": "a", "usd": None, "known_usd": pytest.approx(2 * usd("a", 100, 10)), "sends": 3, "unknown": 1
+    }  # fmt: skip
+    assert "without a known price: free" in done.err and "what 1 of its sends cost is not known" in done.err
+
+
+def test_a_model_at_its_limit_stops_and_the_others_go_on(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 12)
+    with ScriptedServer(lambda arrival: chat_reply(answer_text(), usage=(400, MOST))) as server:
+        configure(tmp_path, server.url)
+        done = harness(*run_args(tmp_path, "--max-cost", "b=0.1", models="a,b"))
+    assert done.code == 4 and "note: --max-cost 0.1 USD for 'b' is reached: " in done.err
+    sends = [arrival.json["model"] for arrival in server.arrivals]
+    assert sends.count("a") == 12
+    assert 0 < usd("b", 400, MOST) * sends.count("b") <= 0.1
+    spent = {one["model"]: one["usd"] for one in status(tmp_path)["spent"]["models"]}
+    assert spent["b"] == pytest.approx(usd("b", 400, MOST) * sends.count("b"))
+
+
+@pytest.mark.parametrize("limit", ["fixer=0.0095", "0.03"])
+def test_the_reformatter_counts_as_well(tmp_path: Path, limit: str) -> None:
+    write_cases(tmp_path / "data", 12)
+
+    def rambles(arrival: Arrival) -> Behaviour:
+        if arrival.json["model"] == "fixer":
+            return chat_reply(answer_text(), usage=(300, MOST))
+        return chat_reply(f"no answer to {case_number(arrival)}", usage=(400, 10))
+
+    with ScriptedServer(rambles) as server:
+        configure(tmp_path, server.url)
+        args = run_args(tmp_path, "--max-cost", limit, "--attempts", "1", models="a", reformatter="fixer")
+        done = harness(*args)
+    sends = [arrival.json["model"] for arrival in server.arrivals]
+    assert done.code == 4
+    fixed = usd("fixer", 300, MOST) * sends.count("fixer")
+    whole = fixed + usd("a", 400, 10) * sends.count("a")
+    assert 0 < (fixed if "=" in limit else whole) <= float(limit.rpartition("=")[2])
+
+
+def test_a_forecast_prices_long_requests_by_their_tier(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 1)
+    configure(tmp_path, "http://127.0.0.1:9")
+    config = tmp_path / "harness.toml"
+    asked = run_args(tmp_path, "--dry-run", "--json", "--attempts", "1", models="a")
+    (plain,) = harness(*asked).json["models"]
+    low, high = plain["input_tokens_low"], plain["input_tokens_high"]
+    assert plain["usd_low"] == pytest.approx(usd("a", low, 50))
+    assert plain["usd_high"] == pytest.approx(usd("a", high, MOST))
+    tiers = f"tiers = [{{ above_input_tokens = {low}, input = 10.0, output = 20.0 }}]"
+    config.write_text(config.read_text().replace("output = 2.0 }", f"output = 2.0, {tiers} }}"))
+    (tiered,) = harness(*asked).json["models"]
+    assert tiered["usd_low"] == plain["usd_low"]
+    assert tiered["usd_high"] == pytest.approx(10 * plain["usd_high"])
