@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
@@ -54,9 +54,10 @@ class Call:
     answered: bool = False
 
 
-@dataclass(slots=True)
 class _Here(threading.local):
-    call: Call | None = field(default=None)
+    """The call that a thread is in; without `__slots__`, whose values all threads of a `local` share."""
+
+    call: Call | None = None
 
 
 _here = _Here()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 import tomllib
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError
@@ -18,7 +19,7 @@ from wire_doubles import SCHEMA, ask, completion, model, plain, provider, reques
 from harness.errors import ConfigError, UnsupportedInputError
 from harness.messages import Fault, RawReply, Reply, Usage
 from harness.outcomes import ExchangeOutcome as Outcome
-from harness.providers import litellm_library
+from harness.providers import litellm_call, litellm_library
 from harness.providers.base import get_adapter, read
 from harness.providers.litellm_format import REPLY, UNREAD, VERSION
 
@@ -228,3 +229,14 @@ def test_litellm_is_never_imported_where_nothing_is_sent_through_it(tmp_path: Pa
         env={"PATH": "", "PYTHONPATH": f"{tmp_path}:{checkout}:{checkout / 'tests'}", "HOME": str(tmp_path)},
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_call_of_litellm_that_a_thread_is_in_is_no_other_threads() -> None:
+    """Else one model's request or answer is taken for another's, and our own connections are forbidden."""
+    seen: list[object] = []
+    with litellm_call.within(litellm_call.Call("key")):
+        other = threading.Thread(target=lambda: seen.append(litellm_call.current()))
+        other.start()
+        other.join()
+        assert litellm_call.current() is not None
+    assert seen == [None]
