@@ -40,6 +40,8 @@ _LENGTH: Final = (
         r"max_(?:completion_|output_|new_)?tokens\b[^.]{0,60}\b(?:must|should|exceed|greater|too large)",
         r"range of max_tokens", r"max_tokens: \d+ > \d+", r"maximum (?:allowed )?number of output tokens",
     ),
+    # llama-cpp-python says with a 500 that it does not take the body (json_schema, say; seen on 0.3.36).
+    rule(Outcome.BAD_REQUEST, frozenset({500}), "", r"^\d+ validation errors?:\s"),
     rule(
         Outcome.CONTEXT_LENGTH, frozenset({0, 400, 413, 422}), "",
         r"\btokens\b[^.]{0,80}\bexceed\w*\b[^.]{0,60}\b(?:max\w*|limit)", r"too many (?:input )?tokens",

@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
@@ -54,11 +54,10 @@ class Call:
     answered: bool = False
 
 
-@dataclass
 class _Here(threading.local):
-    """The call that a thread is in. Without slots: those of a `threading.local` are one for all threads."""
+    """The call that a thread is in; without `__slots__`, whose values all threads of a `local` share."""
 
-    call: Call | None = field(default=None)
+    call: Call | None = None
 
 
 _here = _Here()

@@ -5,6 +5,7 @@ Skipped where LiteLLM is not installed; `.ci/run` has an environment with it.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import socket
@@ -188,6 +189,23 @@ async def test_an_answer_is_read_and_the_providers_bytes_are_kept(
     assert len(server.arrivals) == 1
     made = translated_request(exchange.raw)
     assert made is not None and server.url in str(made["url"])
+
+
+async def test_models_that_are_asked_at_once_get_their_own_answers(
+    transport: Transport, question: Request
+) -> None:
+    """LiteLLM is called from several threads, which must not see each other's calls."""
+    server = ScriptedServer(lambda arrival: anthropic_reply(arrival.json["model"]))
+
+    async def one(name: str) -> object:
+        case = Case(f"anthropic/{name}", "", anthropic_reply)
+        _, meaning = await sent(transport, case, server.url, question)
+        return meaning.text if isinstance(meaning, Meaning) else meaning
+
+    names = [f"claude-sonnet-4-5-{number}" for number in range(24)]
+    with server:
+        assert await asyncio.gather(*map(one, names)) == names
+    assert sorted(arrival.json["model"] for arrival in server.arrivals) == sorted(names)
 
 
 @EVERY
