@@ -36,8 +36,8 @@ class Flight:
     """One send as it proceeds. `place` is host and port, for messages.
 
     `memory` is the room that the answers of one transport share, `taken` what this one has of it.
-    `pause_s` is the longest silence between two chunks of the answer, in seconds; None: the model's
-    `idle_timeout_s`.
+    `pause_s` is the longest silence between two chunks of the answer, in seconds; None, and before the first
+    chunk: the model's `idle_timeout_s`.
     """
 
     place: str
@@ -85,7 +85,7 @@ class Flight:
         """Return the setting whose time is over."""
         if asyncio.get_running_loop().time() >= self.ends_at:
             return f"total_timeout_s = {self.model.total_timeout_s:g}"
-        if self.status and self.pause_s is not None and self.model.idle_timeout_s > self.pause_s:
+        if self.size and self.pause_s is not None and self.model.idle_timeout_s > self.pause_s:
             return f"{self.pause_s:g} s between two chunks"
         return f"idle_timeout_s = {self.model.idle_timeout_s:g}"
 
@@ -121,8 +121,9 @@ class Flight:
         self.status = response.status
         headers = read_headers(response.raw_headers)
         self.headers = headers
+        # Until the first chunk the model may think, however early its headers came; the socket's limit holds.
+        self.allow(None)
         idle_s = None if self.pause_s is None else min(self.pause_s, self.model.idle_timeout_s)
-        self.allow(idle_s)
         decoder = decoder_for(headers["content-encoding"]) if "content-encoding" in headers else None
         content = response.content
         # Not `response.read()`: what came before a cut is kept, and an endless answer is given up.

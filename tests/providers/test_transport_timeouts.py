@@ -7,6 +7,7 @@ import ssl
 import subprocess
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,21 @@ async def test_a_stream_may_think_longer_than_it_may_pause(
         paused = await send(transport, server.url, stream=True)
     assert patient.fault is None
     assert_timeout(paused, "0.2 s between two chunks")
+
+
+async def test_headers_that_come_before_the_model_thinks_do_not_start_the_pause(
+    transport: Transport, monkeypatch: pytest.MonkeyPatch
+) -> None:  # F34
+    monkeypatch.setattr(transport_module, "STREAM_IDLE_S", 0.2)
+    events = sse_reply([{"n": 1}])
+    early = replace(events, pieces=(b"", events.body), interval_s=0.5)
+    never = replace(early, interval_s=30)
+    with ScriptedServer(lambda arrival: early if arrival.number == 0 else never) as server:
+        thought = await send(transport, server.url, stream=True, idle_timeout_s=2)
+        silent = await send(transport, server.url, stream=True, idle_timeout_s=0.4)
+    assert thought.raw.body == events.body
+    assert thought.fault is None
+    assert_timeout(silent, "idle_timeout_s = 0.4")
 
 
 async def test_a_stream_that_opens_before_the_model_thinks_may_be_silent_for_as_long(
