@@ -18,7 +18,7 @@ demo: $(STAMP)
 	cd $(DEMO) && $(BIN)/harness score
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 perf: $(STAMP)
 	$(BIN)/python -m perf
