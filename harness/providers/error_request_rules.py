@@ -11,7 +11,7 @@ from harness.outcomes import ExchangeOutcome as Outcome
 from harness.providers.error_rule import rule
 
 _LENGTH_STATUSES: Final = frozenset({0, 400, 413, 422, 500})
-_INPUT_STATUSES: Final = frozenset({0, 400, 404, 415, 422, 500})
+_INPUT_STATUSES: Final = frozenset({0, 400, 404, 415, 422, 500, 501})
 _NO: Final = r"\W?\W(?:is|are) (?:not|only) (?:supported|accepted|allowed|enabled)(?: by| for|$|[.,; ])"
 
 _LENGTH: Final = (
@@ -38,7 +38,8 @@ _LENGTH: Final = (
         "unsupported_parameter unknown_parameter missing_required_parameter json_validate_failed",
         # A length that is asked for is a setting, not the case.
         r"max_(?:completion_|output_|new_)?tokens\b[^.]{0,60}\b(?:must|should|exceed|greater|too large)",
-        r"range of max_tokens", r"max_tokens: \d+ > \d+", r"maximum (?:allowed )?number of output tokens",
+        r"range of max_tokens", r"maximum tokens you requested",  # Bedrock
+        r"max_tokens: \d+ > \d+", r"maximum (?:allowed )?number of output tokens",
     ),
     # llama-cpp-python says with a 500 that it does not take the body (json_schema, say; seen on 0.3.36).
     rule(Outcome.BAD_REQUEST, frozenset({500}), "", r"^\d+ validation errors?:\s"),
@@ -66,17 +67,24 @@ _IMAGES: Final = (
         r"missing data required for image",
         r"not a multi-?modal model", r"is not multi-?modal", r"no multi-?modal", r"without vision", r"mmproj",
         r"\b(?:images?|vision|videos?|(?:image|video|multi-?modal) inputs?|(?:image|video)_url)" + _NO,
+        r"\b(?:image|vision|video)\b[^.]{0,20}\bmodality is not",
+        r"\b(?:images?|vision|(?:image|video) inputs?)\W{1,2}not supported\b",
         r"only supports text\b", r"only text (?:content|input|messages?|parts?)\b", r"\bis text[- ]only\b",
+        # llama.cpp, llamafile, llama-cpp-python
+        r"unsupported content part type\W{1,4}(?:image|video)", r"not compiled for multi-?modal",
+        r"can only concatenate str \(not \W{0,2}list",
         # Messages whose content may be no list: there is no place for an image.
         r"unknown variant \W?image_url", r"content(?:\W{1,2}: value)? must be a string",
         r"content: expected (?:a )?string", r"valid string\s+body\.messages\.\d+\.content\b",
     ),
     rule(
         Outcome.UNSUPPORTED_INPUT, _INPUT_STATUSES, "",
-        r"(?:image|video)\(s\) may be provided", r"too many (?:images?|videos?|media)\b",
+        r"(?:image|video)\(s\) may be provided", r"too (?:many (?:images?|videos?|media)|much media)\b",
+        r"max(?:imum)?\b[^.]{0,20}\b\d+ (?:images?|videos?)\b",
         r"(?:maximum|max\.?) (?:number|count) of (?:images|videos)",
         r"(?:number|count) of (?:images|videos)\b[^.]{0,20}\bexceed", r"\d+ images\b[^.]{0,30}\bonly \d+",
         r"(?:at most|up to|maximum of|more than|fewer than|limit of|exceeds?) \d+ (?:images?|videos?)\b",
+        r"request body: length limit exceeded",
         r"(?:payload|request|message|body) size\b[^.]{0,20}\bexceed",
         r"long context (?:requests\b|beta is not)",  # Anthropic, where the account may not send as much
     ),
@@ -96,7 +104,8 @@ MODEL_RULES: Final = (
         Outcome.MODEL_NOT_FOUND, frozenset({0, 400, 403, 404, 410, 422}),
         "model_not_found model_not_exist modelnotfound model_not_available deploymentnotfound invalid_model "
         "unknown_model model_decommissioned model_not_supported model.accessdenied operationnotsupported "
-        "invalidendpointormodel.notfound modelnotopen",
+        "invalidendpointormodel.notfound modelnotopen unavailable_model "
+        "model_terms_required model_permission_blocked_org model_permission_blocked_project",  # Groq
         r"does not exist or you do not have access", r"model not exist", r"model does not exist",
         r"model\W{1,2}\S{1,120} (?:does not exist|(?:is |was )?not found)", r"is not a valid model",
         r"model\W{1,2}\S{1,120} (?:is|has been) (?:not (?:supported|available)|retired|discontinued"
@@ -105,6 +114,7 @@ MODEL_RULES: Final = (
         r"no longer available to new users", r"unknown model", r"no models? (?:is |are )?loaded",
         r"model access denied", r"must be verified to use the model", r"only supported in v1/responses",
         r"with the responses api",
+        r"model identifier is invalid", r"on-demand throughput is",  # Bedrock
     ),
     rule(Outcome.MODEL_NOT_FOUND, frozenset({404, 405, 410})),
 )  # fmt: skip

@@ -40,6 +40,8 @@ _BLOCKS: Final = (
         r"moderation|content[ -]filter|content (?:policy|moderation|safety)|safety (?:system|filter|polic))",
         r"(?:prompt|input|request|response|output|content) (?:was |is )?blocked (?:due to|for) safety",
         r"violat\w+ (?:the |our |\w+'s )?(?:content polic|usage polic|guardrail|safety polic)",
+        # OpenAI of biology (its code is `invalid_prompt`), Anthropic.
+        r"(?:limited access to this content|this action is restricted) for safety reasons",
         r"flagged for possible cybersecurity risk", r"new_sensitive\b",  # OpenAI; MiniMax
         r"不安全或敏感内容", r"内容(?:安全|审核)\S{0,6}(?:未通过|不通过|拦截)",  # Zhipu and others
     ),
@@ -64,6 +66,11 @@ OUT_OF_CREDIT: Final = rule(
 """Out of credit, in every disguise of words."""
 
 _CREDIT: Final = (
+    # Requests at once: a wait, whatever status (Kimi: 403) or advice on topping up (DeepSeek) comes with it.
+    rule(
+        Outcome.RATE_LIMITED, frozenset({0, 400, 403, 429}), "",
+        r"\bconcurren(?:cy|t)(?: \w+){0,2} limit\b", r"\bmax(?:imum|\.)?(?: number of)? concurrent\b",
+    ),
     rule(
         Outcome.QUOTA_EXHAUSTED, ANY, "allocationquota.freetieronly",
         r"free allocated quota", r"free (?:tier|quota)\b[^.]{0,60}\b(?:exhausted|used up|expired)",
@@ -78,7 +85,7 @@ _CREDIT: Final = (
     rule(
         Outcome.QUOTA_EXHAUSTED, ANY,
         "billing_not_active billing_hard_limit_reached billing_error exceeded_current_quota_error arrearage "
-        "billing_disabled account_deactivated creditserror credit_limit budget_exceeded payment_required "
+        "billing_disabled account_deactivated creditserror budget_exceeded payment_required "
         "accountoverdueerror linked_organization_billing_unavailable",
         codes_like=r"insufficient_(?:user_)?(?:quota|balance|credit|fund)|spend(?:ing)?[_-]limit"
         r"|credits?_(?:exhausted|depleted)",
@@ -99,13 +106,14 @@ _ACCESS: Final = (
     rule(
         Outcome.AUTH, frozenset({0, 400, 401, 403}),
         "invalid_api_key api_key_invalid invalidapikey authentication_error unauthenticated "
-        "api_key_service_blocked invalid_authentication_error incorrect_api_key_error",
+        "api_key_service_blocked invalid_authentication_error incorrect_api_key_error auth_error",
         r"api[ _-]key (?:is )?(?:not valid|invalid|expired|not found|missing|disabled)", r"incorrect api key",
         r"invalid (?:api|subscription|x-api)[ -]key", r"no (?:cookie )?auth credentials",
         r"missing authentication", r"authentication fails", r"invalid authentication",
     ),
     rule(
-        Outcome.AUTH, frozenset({0, 400, 403}), "organization_on_hold", r"organization has been disabled"
+        Outcome.AUTH, frozenset({0, 400, 403}), "organization_on_hold organization_restricted",
+        r"organization has been (?:disabled|restricted)",
     ),
     rule(Outcome.AUTH, frozenset({401, 407})),
 )  # fmt: skip
@@ -124,7 +132,7 @@ _LOAD: Final = (
     ),
     rule(Outcome.RATE_LIMITED, frozenset({429})),
     rule(
-        Outcome.RATE_LIMITED, frozenset({0, 403}),
+        Outcome.RATE_LIMITED, frozenset({0, 400, 403}),
         "rate_limit_exceeded rate_limit_error rate_limited ratelimitreached ratelimitexceeded "
         "userratelimitexceeded too_many_requests resource_exhausted rate_limit_reached_error",
         r"rate[ -]limit(?: was| has been| is)? (?:exceeded|reached)", r"too many requests", r"^rate limit\b",
