@@ -66,6 +66,7 @@ _IMAGES: Final = (
         r"missing data required for image",
         r"not a multi-?modal model", r"is not multi-?modal", r"no multi-?modal", r"without vision", r"mmproj",
         r"\b(?:images?|vision|videos?|(?:image|video|multi-?modal) inputs?|(?:image|video)_url)" + _NO,
+        r"\b(?:image|vision|video)\b[^.]{0,20}\bmodality is not",
         r"only supports text\b", r"only text (?:content|input|messages?|parts?)\b", r"\bis text[- ]only\b",
         # Messages whose content may be no list: there is no place for an image.
         r"unknown variant \W?image_url", r"content(?:\W{1,2}: value)? must be a string",
@@ -73,7 +74,8 @@ _IMAGES: Final = (
     ),
     rule(
         Outcome.UNSUPPORTED_INPUT, _INPUT_STATUSES, "",
-        r"(?:image|video)\(s\) may be provided", r"too many (?:images?|videos?|media)\b",
+        r"(?:image|video)\(s\) may be provided", r"too (?:many (?:images?|videos?|media)|much media)\b",
+        r"max(?:imum)?\b[^.]{0,20}\b\d+ (?:images?|videos?)\b",
         r"(?:maximum|max\.?) (?:number|count) of (?:images|videos)",
         r"(?:number|count) of (?:images|videos)\b[^.]{0,20}\bexceed", r"\d+ images\b[^.]{0,30}\bonly \d+",
         r"(?:at most|up to|maximum of|more than|fewer than|limit of|exceeds?) \d+ (?:images?|videos?)\b",
@@ -96,6 +98,7 @@ MODEL_RULES: Final = (
         Outcome.MODEL_NOT_FOUND, frozenset({0, 400, 403, 404, 410, 422}),
         "model_not_found model_not_exist modelnotfound model_not_available deploymentnotfound invalid_model "
         "unknown_model model_decommissioned model_not_supported model.accessdenied operationnotsupported "
+        "model_terms_required model_permission_blocked_org model_permission_blocked_project "  # Groq
         "invalidendpointormodel.notfound modelnotopen",
         r"does not exist or you do not have access", r"model not exist", r"model does not exist",
         r"model\W{1,2}\S{1,120} (?:does not exist|(?:is |was )?not found)", r"is not a valid model",

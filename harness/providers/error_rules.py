@@ -105,7 +105,8 @@ _ACCESS: Final = (
         r"missing authentication", r"authentication fails", r"invalid authentication",
     ),
     rule(
-        Outcome.AUTH, frozenset({0, 400, 403}), "organization_on_hold", r"organization has been disabled"
+        Outcome.AUTH, frozenset({0, 400, 403}), "organization_on_hold organization_restricted",
+        r"organization has been (?:disabled|restricted)",
     ),
     rule(Outcome.AUTH, frozenset({401, 407})),
 )  # fmt: skip

@@ -22,7 +22,13 @@ from harness.messages import Fault, RawReply, Reply, Usage
 from harness.outcomes import ExchangeOutcome as Outcome
 from harness.providers.bodies import ErrorBody, Object, as_object, as_text, details
 from harness.providers.error_rules import OUT_OF_CREDIT, RULES, STATUS_OF_CODE
-from harness.providers.waits import wait_in_details, wait_in_headers, wait_in_message, wait_until_reset
+from harness.providers.waits import (
+    wait_in_details,
+    wait_in_fields,
+    wait_in_headers,
+    wait_in_message,
+    wait_until_reset,
+)
 from harness.settings import ErrorRule, Provider
 
 _MESSAGE_SHOWN = 500
@@ -158,7 +164,8 @@ def _google_quota(error: ErrorBody) -> Outcome | None:
     said = error.words
     if "no capacity available" in said or "model_capacity_exhausted" in error.codes:
         return Outcome.UNAVAILABLE
-    if OUT_OF_CREDIT.matches(error, said):
+    # A limit of nothing (a model that the free tier has not) is no wait, whatever wait is named.
+    if OUT_OF_CREDIT.matches(error, said) or re.search(r"\blimit: 0\b(?![.,]\d)", said):
         return Outcome.QUOTA_EXHAUSTED
     waits = wait_in_details(error.content) is not None or wait_in_message(error.message) is not None
     per_minute = any("perminute" in quota for quota in quotas)
@@ -183,6 +190,7 @@ def _wait(outcome: Outcome, headers: Mapping[str, str], error: ErrorBody, now_s:
     told = (
         wait_in_headers(headers, now_s),
         wait_in_details(error.content),
+        wait_in_fields(error.content),
         wait_in_message(f"{error.message}\n{error.hint}"),
     )
     wait_s = max((wait for wait in told if wait is not None), default=None)

@@ -42,8 +42,9 @@ def _outcome(finish: str | None, text: str, *, blocked: bool) -> Outcome:
         return Outcome.TRUNCATED
     if not text.strip():
         return Outcome.EMPTY
-    # OTHER stops a text for a reason that Google keeps to itself: nobody can say that it is complete.
-    return Outcome.TRUNCATED if finish == "OTHER" else Outcome.ANSWERED
+    # Only STOP is a natural end. LANGUAGE, OTHER, MALFORMED_FUNCTION_CALL ..., a reason that nobody has seen
+    # before, and none at all ("the model has not stopped"): nobody can say that the text is complete.
+    return Outcome.ANSWERED if finish == "STOP" else Outcome.TRUNCATED
 
 
 def texts_of(candidate: Object) -> tuple[str, str]:

@@ -27,9 +27,10 @@ _FAILED = frozenset(
 
 
 def first_choice(reply: Object) -> Object:
-    """Return the first choice of a completion; an empty one where it has none."""
+    """Return the choice of index 0, in whatever order they came; else the first, or an empty one."""
     choices = reply.get("choices")
-    return as_object(choices[0]) if isinstance(choices, list) and choices else {}
+    found = [as_object(choice) for choice in choices] if isinstance(choices, list) else []
+    return next((choice for choice in found if choice.get("index") == 0), found[0] if found else {})
 
 
 def read_choice(reply: Object, choice: Object, provider: Provider) -> Reply | Fault:

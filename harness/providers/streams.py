@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+_BOM = b"\xef\xbb\xbf"
 _FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
@@ -18,7 +19,7 @@ class Event:
 
 def is_event_stream(body: bytes) -> bool:
     """Return True if a body is server-sent events; comments (keep-alive) may come first."""
-    return body.lstrip().startswith(_FIELDS)
+    return body.removeprefix(_BOM).lstrip().startswith(_FIELDS)
 
 
 def events(body: bytes) -> Iterator[Event]:
@@ -42,4 +43,4 @@ def beside_events(body: bytes) -> bytes:
 
 
 def _with_newlines(body: bytes) -> bytes:
-    return body.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return body.removeprefix(_BOM).replace(b"\r\n", b"\n").replace(b"\r", b"\n")

@@ -24,11 +24,16 @@ _STEP = (
 )
 _STEPS = r"\d{1,12}(?:\.\d{1,12})?(?:ms|us|ns|[dhms])"
 _MESSAGE = re.compile(
-    rf"(?:try(?:ing)? again|retry(?:ing)?|wait|available again|resets?)(?:\s+\w+){{0,4}}?[\s:]{{1,3}}"
-    rf"((?:{_STEPS}){{1,5}}(?![\w.]*\w)|{_STEP}(?:[\s,]{{0,3}}(?:and\s)?{_STEP}){{0,4}})",
+    rf"(?:try(?:ing)? (?:again|after)|retry(?:ing)?|wait|available again|resets?)"
+    rf"(?:\s+\w+){{0,4}}?[\s:]{{1,3}}"
+    rf"({_STEP}(?:[\s,]{{0,3}}(?:and\s)?{_STEP}){{0,4}}|(?:{_STEPS}){{1,5}}(?![\w.]*\w))",
     re.IGNORECASE,
 )
 _COMPACT = re.compile(rf"(?:{_STEPS}){{1,6}}")
+_FIELDS = {  # what gateways put into a body beside the words -> seconds
+    "retry_after": 1.0, "retry_after_seconds": 1.0, "retryAfter": 1.0, "retryAfterSeconds": 1.0,
+    "retry_after_ms": 0.001, "retryAfterMs": 0.001,
+}  # fmt: skip
 _RESET = re.compile(r"rate-?limit.*reset")  # Azure writes x-rate-limit-reset-tokens too
 _EPOCH_S = 1e9
 _EPOCH_MS = 1e11
@@ -70,6 +75,17 @@ def wait_in_details(content: Object) -> float | None:
     return None
 
 
+def wait_in_fields(content: Object) -> float | None:
+    """Return the longest wait that a body states in a field of its own (`retry_after`), in seconds."""
+    waits = [
+        amount * unit_s
+        for place in (content, as_object(content.get("metadata")), *details(content))
+        for name, unit_s in _FIELDS.items()
+        if (amount := number(str(place.get(name, "")))) is not None and amount >= 0
+    ]
+    return max(waits, default=None)
+
+
 def wait_in_headers(headers: Mapping[str, str], now_s: float) -> float | None:
     """Return the longest of `Retry-After` (seconds or date) and its variants in milliseconds, in seconds.
 
@@ -77,7 +93,10 @@ def wait_in_headers(headers: Mapping[str, str], now_s: float) -> float | None:
     else from `now_s` (Unix time).
     """
     now_s = answered_at(headers) or now_s
-    waits = [moment_or_duration_s(headers[name], now_s) for name in ("retry-after",) if name in headers]
+    told = headers.get("retry-after", "")
+    # Sent twice (by a server and by its gateway) it arrives as a list; dates hold a comma of their own.
+    spellings = (told, *told.split(",")) if moment_or_duration_s(told, now_s) is None else (told,)
+    waits = [moment_or_duration_s(spelling, now_s) for spelling in spellings]
     for name in ("retry-after-ms", "x-ms-retry-after-ms"):
         amount = number(headers.get(name, ""))
         waits.append(None if amount is None else max(0.0, amount / 1000))

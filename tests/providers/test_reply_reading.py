@@ -77,6 +77,18 @@ def test_chat_answers_have_distinct_outcomes(body: Any, outcome: str) -> None:  
         (candidate([{"functionCall": {"name": "f"}}]), "empty"),
         (candidate([{"text": "and"}, {"functionCall": {"name": "f"}}]), "answered"),
         (candidate([{"functionCall": {"name": "f"}}], "MALFORMED_FUNCTION_CALL"), "empty"),
+        *(
+            (candidate([{"text": "half"}], reason), "truncated")
+            for reason in (
+                "LANGUAGE",
+                "OTHER",
+                "MALFORMED_FUNCTION_CALL",
+                "MALFORMED_RESPONSE",
+                "UNEXPECTED_TOOL_CALL",
+                "A_NEW_REASON",
+            )
+        ),
+        ({"candidates": [{"content": {"parts": [{"text": "half"}]}}]}, "truncated"),
         ({"promptFeedback": {"blockReason": "SAFETY"}}, "filtered"),
         *(
             (candidate([], reason), "filtered")
@@ -316,3 +328,17 @@ def test_plain_text_after_typed_pieces_is_kept() -> None:
 def test_an_error_in_mid_stream_counts_by_what_it_says() -> None:
     cut = STREAM.split("\r\n\r\n")[0] + '\n\ndata: {"error":{"code":429,"message":"slow"}}\n\n'
     assert chat(cut).outcome == ExchangeOutcome.RATE_LIMITED
+
+
+def test_the_first_choice_is_that_of_index_0() -> None:  # F8
+    second = {"index": 1, "message": {"content": "B"}, "finish_reason": "stop"}
+    first = {"index": 0, "message": {"content": "A"}, "finish_reason": "stop"}
+    found = [chat({"choices": choices}) for choices in ([second, first], [first, second], [second])]
+    assert [reply.text for reply in found if isinstance(reply, Reply)] == ["A", "A", "B"]
+
+
+def test_a_stream_may_begin_with_a_byte_order_mark() -> None:
+    chunk = json.dumps({"choices": [{"delta": {"content": "A"}, "finish_reason": "stop"}]})
+    reply = chat(f"\ufeffdata: {chunk}\n\n".encode())
+    assert isinstance(reply, Reply)
+    assert (reply.outcome, reply.text) == ("answered", "A")
