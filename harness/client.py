@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TypeAlias
 
 from harness.attempts import Asked
@@ -31,7 +33,9 @@ from harness.flights import Flights
 from harness.identity import Built, build
 from harness.lookups import Lookups
 from harness.messages import Fault, Reply, Request
+from harness.model_facts import replacement
 from harness.pools.canary import MAX_ALIKE, Canary
+from harness.pools.gate import Clock
 from harness.pools.pool import Pool
 from harness.providers.reading import read_exchange
 from harness.retry import AskBudget, Stop, unit_outcome_of
@@ -89,6 +93,7 @@ class Client:
     """Asks requests for one session, on one event loop.
 
     `proven` are models that have answered in this run before, with the same parameters: they need no canary.
+    `wall` is the time of day (Unix time), by which a model may be replaced while a run goes on.
     """
 
     def __init__(
@@ -101,6 +106,7 @@ class Client:
         budget: Budget,
         proven: Collection[str] = (),
         sleep: Sleep = asyncio.sleep,
+        wall: Clock = time.time,
     ) -> None:
         self._store = store
         self._sender = sender
@@ -109,6 +115,7 @@ class Client:
         self._budget = budget
         self._proven = frozenset(proven)
         self._sleep = sleep
+        self._wall = wall
         self._lookups = Lookups(store.served)
         self._flights = Flights()
         self._canaries: dict[str, Canary] = {}
@@ -222,6 +229,15 @@ class Client:
         self._refused[model.name] = why
         _log.warning("model %s: no more requests in this session: %s", model.name, why)
 
+    def _replaced(self, model: Model) -> str | None:
+        """Return why a model is asked no more: since a run's midnight its answers are of other weights."""
+        if model.replaced_on is None:
+            return None
+        told = replacement(model, datetime.fromtimestamp(self._wall(), UTC).date())
+        if told is not None:
+            self._refused[model.name] = told
+        return told
+
     async def _send_once(self, flight: _Flight, ticket: int) -> SentExchange:
         ask, pool, request = flight.ask, flight.pool, flight.ask.request
         tokens_in = pacing_input_tokens(request)
@@ -231,6 +247,9 @@ class Client:
             self._budget.reserve(ask.model, most, request.params) as reservation,
             pool.admit(tokens_in, tokens_out, ticket=ticket) as slot,
         ):
+            if (replaced := self._replaced(ask.model)) is not None:
+                slot.unsent()
+                raise PoolClosedError(replaced)
             if not await self._store.still_claimed(flight.key):
                 slot.unsent()
                 raise _ClaimLostError

@@ -132,6 +132,11 @@ def load_config(
     moved = {name for name, table in written_providers.items() if table.get("base_url")}
     elsewhere = retired_elsewhere(models, written_models, moved)
     models |= {name: models[name].model_copy(update={"retired": None}) for name in elsewhere}
+    models |= {  # nor is anyone replaced there, on whatever day
+        name: model.model_copy(update={"replaced_on": None})
+        for name, model in models.items()
+        if model.replaced_on and model.provider.name in moved
+    }
     return Config(
         path=file,
         store=_store(tables.get("store"), file),

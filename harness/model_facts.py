@@ -33,10 +33,15 @@ def sourced(model: Model) -> Model:
 
 def replaced(model: Model, today: date) -> Model:
     """Return a model retired if by now another one answers under its name; the user may say otherwise."""
+    told = replacement(model, today)
+    return model if told is None else model.model_copy(update={"retired": told})
+
+
+def replacement(model: Model, today: date) -> str | None:
+    """Return since when another model answers under a model's name (`today`: UTC); None where none does."""
     if model.retired is not None or model.replaced_on is None or today < model.replaced_on:
-        return model
-    told = f"since {model.replaced_on} its provider answers with another model ({model.note})"
-    return model.model_copy(update={"retired": told})
+        return None
+    return f"since {model.replaced_on} its provider answers with another model ({model.note})"
 
 
 def retired_elsewhere(

@@ -226,6 +226,7 @@ class TestRetirement:
         config = self.on(catalogue, date(2025, 6, 1), text)
         assert config.model("acme-large").retired is None
         assert "since 2025-06-01" in config.asked_elsewhere["acme-large"]
+        assert self.on(catalogue, date(2025, 5, 1), text).model("acme-large").replaced_on is None
 
     def test_what_the_user_calls_retired_is_so_at_any_address(self, catalogue: Path) -> None:
         text = "[providers.acme]\nbase_url = 'http://127.0.0.1:1/v1'\n[models.acme-large]\nretired = 'gone'"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -85,12 +87,16 @@ async def never(seconds: float) -> None:
     raise AssertionError("an asker within one process waits for the other by polling the store")
 
 
-async def client_of(store: Store, sender: FakeSender) -> tuple[Client, int]:
+async def client_of(
+    store: Store, sender: FakeSender, wall: Callable[[], float] = time.time
+) -> tuple[Client, int]:
     run = await store.save_run("r", "d" * 64, "triage", {})
     session = await store.start_session(run.id, {})
     pool = Pool("p", PoolLimits(max_in_flight=8), sleep=lambda seconds: asyncio.sleep(0))
     budget = Budget(MaxCost())
-    client = Client(store, sender, {"m": pool}, session=session, budget=budget, sleep=never)  # type: ignore[arg-type]
+    client = Client(
+        store, sender, {"m": pool}, session=session, budget=budget, sleep=never, wall=wall  # type: ignore[arg-type]
+    )
     return client, run.id
 
 
@@ -180,3 +186,18 @@ async def test_a_claim_that_is_lost_on_the_way_buys_no_further_sends(
     asked = await client.ask(an_ask(run_id, "c0"))
     assert asked.fault is not None and list(lost) == []
     assert sender.sends == MODEL.max_sends
+
+
+async def test_a_model_that_is_replaced_at_midnight_is_asked_no_more_after_it(store: Store) -> None:
+    midnight = datetime(2025, 6, 1, tzinfo=UTC).timestamp()
+    hours = iter([midnight - 3600, midnight, midnight + 3600])
+    sender = FakeSender(good)
+    sender.gate.set()
+    client, run_id = await client_of(store, sender, lambda: next(hours))
+    model = MODEL.model_copy(update={"replaced_on": date(2025, 6, 1), "note": "m-2 answers"})
+    asks = [replace(an_ask(run_id, text, text), model=model) for text in ("one", "two", "three", "one")]
+    before, after, later, again = [await client.ask(ask) for ask in asks]
+    assert before.reply is not None and sender.sends == 1
+    for asked in (after, later):
+        assert "since 2025-06-01 its provider answers with another model" in (asked.not_attempted or "")
+    assert again.exchange_id == before.exchange_id
