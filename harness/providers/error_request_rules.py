@@ -67,6 +67,7 @@ _IMAGES: Final = (
         r"not a multi-?modal model", r"is not multi-?modal", r"no multi-?modal", r"without vision", r"mmproj",
         r"\b(?:images?|vision|videos?|(?:image|video|multi-?modal) inputs?|(?:image|video)_url)" + _NO,
         r"\b(?:image|vision|video)\b[^.]{0,20}\bmodality is not",
+        r"\b(?:images?|vision|(?:image|video) inputs?)\W{1,2}not supported\b",
         r"only supports text\b", r"only text (?:content|input|messages?|parts?)\b", r"\bis text[- ]only\b",
         # Messages whose content may be no list: there is no place for an image.
         r"unknown variant \W?image_url", r"content(?:\W{1,2}: value)? must be a string",
@@ -98,8 +99,8 @@ MODEL_RULES: Final = (
         Outcome.MODEL_NOT_FOUND, frozenset({0, 400, 403, 404, 410, 422}),
         "model_not_found model_not_exist modelnotfound model_not_available deploymentnotfound invalid_model "
         "unknown_model model_decommissioned model_not_supported model.accessdenied operationnotsupported "
-        "model_terms_required model_permission_blocked_org model_permission_blocked_project "  # Groq
-        "invalidendpointormodel.notfound modelnotopen",
+        "invalidendpointormodel.notfound modelnotopen unavailable_model "
+        "model_terms_required model_permission_blocked_org model_permission_blocked_project",  # Groq
         r"does not exist or you do not have access", r"model not exist", r"model does not exist",
         r"model\W{1,2}\S{1,120} (?:does not exist|(?:is |was )?not found)", r"is not a valid model",
         r"model\W{1,2}\S{1,120} (?:is|has been) (?:not (?:supported|available)|retired|discontinued"

@@ -78,7 +78,7 @@ _CREDIT: Final = (
     rule(
         Outcome.QUOTA_EXHAUSTED, ANY,
         "billing_not_active billing_hard_limit_reached billing_error exceeded_current_quota_error arrearage "
-        "billing_disabled account_deactivated creditserror credit_limit budget_exceeded payment_required "
+        "billing_disabled account_deactivated creditserror budget_exceeded payment_required "
         "accountoverdueerror linked_organization_billing_unavailable",
         codes_like=r"insufficient_(?:user_)?(?:quota|balance|credit|fund)|spend(?:ing)?[_-]limit"
         r"|credits?_(?:exhausted|depleted)",
@@ -99,7 +99,7 @@ _ACCESS: Final = (
     rule(
         Outcome.AUTH, frozenset({0, 400, 401, 403}),
         "invalid_api_key api_key_invalid invalidapikey authentication_error unauthenticated "
-        "api_key_service_blocked invalid_authentication_error incorrect_api_key_error",
+        "api_key_service_blocked invalid_authentication_error incorrect_api_key_error auth_error",
         r"api[ _-]key (?:is )?(?:not valid|invalid|expired|not found|missing|disabled)", r"incorrect api key",
         r"invalid (?:api|subscription|x-api)[ -]key", r"no (?:cookie )?auth credentials",
         r"missing authentication", r"authentication fails", r"invalid authentication",
