@@ -40,6 +40,8 @@ _BLOCKS: Final = (
         r"moderation|content[ -]filter|content (?:policy|moderation|safety)|safety (?:system|filter|polic))",
         r"(?:prompt|input|request|response|output|content) (?:was |is )?blocked (?:due to|for) safety",
         r"violat\w+ (?:the |our |\w+'s )?(?:content polic|usage polic|guardrail|safety polic)",
+        # OpenAI of biology (its code is `invalid_prompt`), Anthropic.
+        r"(?:limited access to this content|this action is restricted) for safety reasons",
         r"flagged for possible cybersecurity risk", r"new_sensitive\b",  # OpenAI; MiniMax
         r"不安全或敏感内容", r"内容(?:安全|审核)\S{0,6}(?:未通过|不通过|拦截)",  # Zhipu and others
     ),

@@ -44,7 +44,7 @@ def _outcome(finish: str | None, text: str, *, blocked: bool) -> Outcome:
         return Outcome.EMPTY
     # Only STOP is a natural end. LANGUAGE, OTHER, MALFORMED_FUNCTION_CALL ..., a reason that nobody has seen
     # before, and none at all ("the model has not stopped"): nobody can say that the text is complete.
-    return Outcome.ANSWERED if finish == "STOP" else Outcome.TRUNCATED
+    return Outcome.ANSWERED if (finish or "").upper() == "STOP" else Outcome.TRUNCATED
 
 
 def texts_of(candidate: Object) -> tuple[str, str]:

@@ -89,6 +89,7 @@ def test_chat_answers_have_distinct_outcomes(body: Any, outcome: str) -> None:  
             )
         ),
         ({"candidates": [{"content": {"parts": [{"text": "half"}]}}]}, "truncated"),
+        (candidate([{"text": "whole"}], "stop"), "answered"),
         ({"promptFeedback": {"blockReason": "SAFETY"}}, "filtered"),
         *(
             (candidate([], reason), "filtered")
