@@ -38,7 +38,8 @@ _LENGTH: Final = (
         "unsupported_parameter unknown_parameter missing_required_parameter json_validate_failed",
         # A length that is asked for is a setting, not the case.
         r"max_(?:completion_|output_|new_)?tokens\b[^.]{0,60}\b(?:must|should|exceed|greater|too large)",
-        r"range of max_tokens", r"max_tokens: \d+ > \d+", r"maximum (?:allowed )?number of output tokens",
+        r"range of max_tokens", r"maximum tokens you requested",  # Bedrock
+        r"max_tokens: \d+ > \d+", r"maximum (?:allowed )?number of output tokens",
     ),
     # llama-cpp-python says with a 500 that it does not take the body (json_schema, say; seen on 0.3.36).
     rule(Outcome.BAD_REQUEST, frozenset({500}), "", r"^\d+ validation errors?:\s"),
@@ -109,6 +110,7 @@ MODEL_RULES: Final = (
         r"no longer available to new users", r"unknown model", r"no models? (?:is |are )?loaded",
         r"model access denied", r"must be verified to use the model", r"only supported in v1/responses",
         r"with the responses api",
+        r"model identifier is invalid", r"on-demand throughput is",  # Bedrock
     ),
     rule(Outcome.MODEL_NOT_FOUND, frozenset({404, 405, 410})),
 )  # fmt: skip

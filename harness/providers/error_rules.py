@@ -66,6 +66,11 @@ OUT_OF_CREDIT: Final = rule(
 """Out of credit, in every disguise of words."""
 
 _CREDIT: Final = (
+    # Requests at once: a wait, whatever status (Kimi: 403) or advice on topping up (DeepSeek) comes with it.
+    rule(
+        Outcome.RATE_LIMITED, frozenset({0, 400, 403, 429}), "",
+        r"\bconcurren(?:cy|t)(?: \w+){0,2} limit\b", r"\bmax(?:imum|\.)?(?: number of)? concurrent\b",
+    ),
     rule(
         Outcome.QUOTA_EXHAUSTED, ANY, "allocationquota.freetieronly",
         r"free allocated quota", r"free (?:tier|quota)\b[^.]{0,60}\b(?:exhausted|used up|expired)",
