@@ -132,7 +132,7 @@ _LOAD: Final = (
     ),
     rule(Outcome.RATE_LIMITED, frozenset({429})),
     rule(
-        Outcome.RATE_LIMITED, frozenset({0, 403}),
+        Outcome.RATE_LIMITED, frozenset({0, 400, 403}),
         "rate_limit_exceeded rate_limit_error rate_limited ratelimitreached ratelimitexceeded "
         "userratelimitexceeded too_many_requests resource_exhausted rate_limit_reached_error",
         r"rate[ -]limit(?: was| has been| is)? (?:exceeded|reached)", r"too many requests", r"^rate limit\b",

@@ -14,13 +14,14 @@ Decisions worth knowing:
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 
 from harness.messages import Fault, RawReply, Reply, Usage
 from harness.outcomes import ExchangeOutcome as Outcome
-from harness.providers.bodies import ErrorBody, Object, as_object, as_text, details
+from harness.providers.bodies import ErrorBody, Object, as_object
 from harness.providers.error_rules import OUT_OF_CREDIT, RULES, STATUS_OF_CODE
 from harness.providers.waits import (
     wait_in_details,
@@ -40,6 +41,8 @@ _WINDOW = re.compile(
     r"|\b(?:rpd|tpd)\b|_rpd\b|\bper (?:86400\s?s|24 hours)|bymodelbyday|/ ?day\b|\btoday\b)"
     r"|per[ -](?:minute|min|second|sec|hour)\b|\b(?:rpm|tpm|rps|tps)\b|_rpm\b|/ ?(?:min|minute|sec|second)\b"
 )
+_QUOTA_ID = re.compile(r"\bquotaId\W{1,16}([\w-]{1,200})", re.IGNORECASE)
+_SEARCHED = 20_000
 _LONG_QUOTA_LEFT = re.compile(r"x-ratelimit(?:bysize)?-remaining\S{0,20}-(?:day|week|month)")
 LONGEST_WAIT_S = 315_576_000.0
 """Ten years: what a server may say beyond that is taken for this, and is no date any more."""
@@ -154,11 +157,8 @@ def _google_quota(error: ErrorBody) -> Outcome | None:
     """
     if error.status not in (0, 429) or "resource_exhausted" not in error.codes:
         return None
-    quotas = [
-        as_text(as_object(violation).get("quotaId")).lower()
-        for detail in details(error.content)
-        for violation in _violations(detail.get("violations"))
-    ]
+    # Gateways hand Google's body on within theirs, as text.
+    quotas = [found.lower() for found in _QUOTA_ID.findall(json.dumps(error.content)[:_SEARCHED])]
     if any("perday" in quota for quota in quotas):
         return Outcome.QUOTA_EXHAUSTED
     said = error.words
@@ -172,10 +172,6 @@ def _google_quota(error: ErrorBody) -> Outcome | None:
     if "plan and billing" in said and not (waits or per_minute):
         return Outcome.QUOTA_EXHAUSTED
     return Outcome.RATE_LIMITED
-
-
-def _violations(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
 
 
 def headers_within(content: Object) -> dict[str, str]:

@@ -29,6 +29,7 @@ _MESSAGE = re.compile(
     rf"({_STEP}(?:[\s,]{{0,3}}(?:and\s)?{_STEP}){{0,4}}|(?:{_STEPS}){{1,5}}(?![\w.]*\w))",
     re.IGNORECASE,
 )
+_DELAY = re.compile(r"\bretryDelay\W{1,16}(\d{1,9}(?:\.\d{1,9})?)s\b", re.IGNORECASE)
 _COMPACT = re.compile(rf"(?:{_STEPS}){{1,6}}")
 _FIELDS = {  # what gateways put into a body beside the words -> seconds
     "retry_after": 1.0, "retry_after_seconds": 1.0, "retryAfter": 1.0, "retryAfterSeconds": 1.0,
@@ -52,10 +53,14 @@ def duration_s(text: str) -> float | None:
 
 
 def wait_in_message(message: str) -> float | None:
-    """Return the seconds of "try again in 1m12s", "retry after 22 seconds" ...; None if none is named."""
+    """Return the seconds of "try again in 1m12s", "retry after 22 seconds" ...; None if none is named.
+
+    Else those of Google's `retryDelay`, where a gateway put its body into the words.
+    """
     found = _MESSAGE.search(message)
     if not found:
-        return None
+        within = _DELAY.search(message)
+        return float(within[1]) if within else None
     text = re.sub(r"[\s,]|and", "", found[1].lower())
     for long, short in _LONG_UNITS:
         text = long.sub(short, text)
