@@ -194,6 +194,8 @@ def _codes(content: Object) -> Iterator[str]:
 
 def _hints(content: Object) -> Iterator[str]:
     metadata = as_object(content.get("metadata"))
+    if isinstance(metadata.get("raw"), dict):
+        yield json.dumps(metadata["raw"])
     for value in (metadata.get("raw"), metadata.get("reasons"), content.get("details"), content.get("param")):
         if isinstance(value, str):
             yield value
