@@ -11,7 +11,7 @@ from harness.outcomes import ExchangeOutcome as Outcome
 from harness.providers.error_rule import rule
 
 _LENGTH_STATUSES: Final = frozenset({0, 400, 413, 422, 500})
-_INPUT_STATUSES: Final = frozenset({0, 400, 404, 415, 422, 500})
+_INPUT_STATUSES: Final = frozenset({0, 400, 404, 415, 422, 500, 501})
 _NO: Final = r"\W?\W(?:is|are) (?:not|only) (?:supported|accepted|allowed|enabled)(?: by| for|$|[.,; ])"
 
 _LENGTH: Final = (
@@ -70,6 +70,9 @@ _IMAGES: Final = (
         r"\b(?:image|vision|video)\b[^.]{0,20}\bmodality is not",
         r"\b(?:images?|vision|(?:image|video) inputs?)\W{1,2}not supported\b",
         r"only supports text\b", r"only text (?:content|input|messages?|parts?)\b", r"\bis text[- ]only\b",
+        # llama.cpp, llamafile, llama-cpp-python
+        r"unsupported content part type\W{1,4}(?:image|video)", r"not compiled for multi-?modal",
+        r"can only concatenate str \(not \W{0,2}list",
         # Messages whose content may be no list: there is no place for an image.
         r"unknown variant \W?image_url", r"content(?:\W{1,2}: value)? must be a string",
         r"content: expected (?:a )?string", r"valid string\s+body\.messages\.\d+\.content\b",
@@ -81,6 +84,7 @@ _IMAGES: Final = (
         r"(?:maximum|max\.?) (?:number|count) of (?:images|videos)",
         r"(?:number|count) of (?:images|videos)\b[^.]{0,20}\bexceed", r"\d+ images\b[^.]{0,30}\bonly \d+",
         r"(?:at most|up to|maximum of|more than|fewer than|limit of|exceeds?) \d+ (?:images?|videos?)\b",
+        r"request body: length limit exceeded",
         r"(?:payload|request|message|body) size\b[^.]{0,20}\bexceed",
         r"long context (?:requests\b|beta is not)",  # Anthropic, where the account may not send as much
     ),
