@@ -82,10 +82,10 @@ class ExchangeStore(ClaimStore):
     async def sent_in_session(
         self, run_id: int, session: int, *, page: int = CHUNK
     ) -> AsyncIterator[tuple[str | None, Exchange]]:
-        """Yield what a session sent, oldest first, each with the model of a unit of its run that it is linked to.
+        """Yield what a session sent, oldest first, each with the model of its unit in the run.
 
-        None: there is no such unit. `page` exchanges are read at a time, so memory does not grow with the
-        session.
+        None: it is linked to none; of several, the first by name. `page` exchanges are read at a time, so
+        memory does not grow with the session.
         """
         after = 0
         while True:

@@ -228,7 +228,7 @@ def _print_spent(spent: Facts) -> None:
         unknown = f", and what {one['unknown']} sends cost is not known" if one["unknown"] else ""
         click.echo(f"  spent on {one['model']}: ${one['known_usd']:.4f} for {one['sends']} sends{unknown}")
     if priced and spent["from_exchanges"]:
-        click.echo(f"  {_named(spent['from_exchanges'])} counted by stored answers, without what was in flight")
+        click.echo(f"  {_named(spent['from_exchanges'])} counted by stored answers, without those in flight")
     if spent["uncounted"]:
         click.echo(f"  not counted: what session {', '.join(map(str, spent['uncounted']))} spent")
 

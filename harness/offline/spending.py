@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from harness.budget import Spending
 from harness.cache.rows import NewExchange, Run, Session

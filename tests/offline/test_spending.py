@@ -92,25 +92,6 @@ async def test_what_nobody_knows_is_counted_as_unknown(tmp_path: Path) -> None:
     assert found["alpha"].to_json()["usd"] is None
 
 
-async def test_a_long_session_is_counted_page_by_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[int] = []
-    async with built_run(tmp_path, PLAN) as built:
-        for attempt in range(1, 8):
-            await built.exchange(UNIT, answer(SCALING), attempt=attempt)
-        whole = built.store.exchanges
-
-        async def counted(ids: Any) -> Any:
-            read.append(len(ids))
-            return await whole(ids)
-
-        monkeypatch.setattr(built.store, "exchanges", counted)
-        pages = built.store.sent_in_session(built.run.id, built.session, page=3)
-        assert [exchange.data.attempt async for _, exchange in pages] == list(range(1, 8))
-    assert read == [3, 3, 1]
-
-
 def test_status_says_which_session_it_could_not_count(tmp_path: Path) -> None:
     async def kept() -> None:
         async with built_run(tmp_path, PLAN) as built:

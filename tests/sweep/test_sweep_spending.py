@@ -122,7 +122,7 @@ def test_a_killed_session_is_counted_from_what_it_stored(tmp_path: Path) -> None
     assert (whole["spent"]["from_exchanges"], whole["spent"]["uncounted"]) == ([1], [])
     shown = harness("status", "latest", "--store", tmp_path / "store.sqlite3").out
     assert f"spent on b: ${costs['b']:.4f} for 9 sends" in shown
-    assert "session 1 is counted by stored answers, without what was in flight" in shown
+    assert "session 1 is counted by stored answers, without those in flight" in shown
 
 
 def test_a_send_that_is_cut_off_costs_nobody_knows_what(tmp_path: Path) -> None:
