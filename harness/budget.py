@@ -49,6 +49,12 @@ class Spending:
     sends: int = 0
     unknown: int = 0
 
+    def add(self, cost: float | None) -> None:
+        """Add a send; None: nobody knows what it cost."""
+        self.sends += 1
+        self.usd += cost or 0.0
+        self.unknown += cost is None
+
     def to_json(self) -> Mapping[str, JSON]:
         """Return it as it is kept with the session; the sum is null where a part is unknown."""
         known = None if self.unknown else self.usd
@@ -120,10 +126,7 @@ class Budget:
     def _book(self, reservation: Reservation) -> None:
         if reservation.spent is None and reservation.cost is not None:
             return  # nothing was sent
-        booked = self.by_model.setdefault(reservation.model.name, Spending())
-        booked.sends += 1
-        booked.usd += reservation.cost or 0.0
-        booked.unknown += reservation.cost is None
+        self.by_model.setdefault(reservation.model.name, Spending()).add(reservation.cost)
 
     async def _wait_for_room(self, name: str, amount: float) -> None:
         while True:

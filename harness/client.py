@@ -32,7 +32,7 @@ from harness.estimates import input_tokens, pacing_input_tokens, pacing_output_t
 from harness.flights import Flights
 from harness.identity import Built, build
 from harness.lookups import Lookups
-from harness.messages import Fault, Reply, Request
+from harness.messages import Fault, Reply, Request, Usage
 from harness.model_facts import replacement
 from harness.pools.canary import MAX_ALIKE, Canary
 from harness.pools.gate import Clock
@@ -257,6 +257,9 @@ class Client:
                 exchange, meaning = await self._sender.send(ask.model, request, flight.built, pool=pool.name)
             except (MediaError, UnsupportedInputError):
                 slot.unsent()
+                raise
+            except asyncio.CancelledError:
+                reservation.settle(Usage(), billed=True)  # cut off in flight: nobody learns what it cost
                 raise
             self.counts.sends += 1
             serves = exchange.outcome.serves

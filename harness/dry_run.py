@@ -8,7 +8,7 @@ from itertools import islice
 
 from harness.attempts import is_asked_again, read_reply
 from harness.beyond_limits import Beyond
-from harness.cache.rows import Exchange
+from harness.cache.rows import Exchange, UnitId
 from harness.cache.store import Store
 from harness.canonical import JSON
 from harness.costs import output_limit, part_usd, rates_of, total_usd
@@ -19,7 +19,9 @@ from harness.messages import Reply, Request
 from harness.planning import Plan
 from harness.plans import ModelPlan, Unit, first_request
 from harness.providers.reading import read_exchange
+from harness.reformatter import reformat_request
 from harness.runner import Work
+from harness.settings import Model
 
 BATCH = 500
 OUTPUT_TOKENS_LOW = 50
@@ -30,7 +32,7 @@ OUTPUT_TOKENS_LOW = 50
 class Forecast:
     """One model's share of a session. Tokens and USD: low is one short send a unit, high is all attempts.
 
-    None: unknown, because no price or no output limit is known. The reformatter's asks are not in it.
+    None: unknown, because no price or no output limit is known. The reformatter's asks stand apart.
     `not_applicable`: units that no request would be sent for; `beyond`: why, where a limit is why.
     """
 
@@ -53,32 +55,131 @@ class Forecast:
         return {**asdict(self), "beyond": self.beyond.to_json()}
 
 
-async def forecast(plan: Plan, work: Work, store: Store | None) -> list[Forecast]:
-    """Return what each model's open units would come to; `store` None: nothing is stored yet."""
-    return [await _forecast_model(plan, work, store, name) for name in plan.models]
+@dataclass(slots=True)
+class Restating:
+    """The most that a reformatter would be asked: each unit that is sent needs it. At least: nothing.
+
+    Units whose stored answers it has not restated yet are among them. None: unknown, as in `Forecast`.
+    """
+
+    model: Model
+    asks: int = 0
+    input_tokens: int | None = 0
+    output_tokens: int | None = 0
+    usd: float | None = 0.0
+
+    def add(self, request: Request, answer_tokens: int | None) -> None:
+        """Add one ask; `answer_tokens` come on top of those of the request."""
+        tokens = None if answer_tokens is None else input_tokens(request).high + answer_tokens
+        limit = output_limit(self.model, request.params)
+        rates = rates_of(self.model.price, tokens or 0)
+        self.asks += 1
+        self.input_tokens = _sum(self.input_tokens, tokens)
+        self.output_tokens = _sum(self.output_tokens, limit)
+        self.usd = total_usd((self.usd, part_usd(tokens, rates.input), part_usd(limit, rates.output)))
+
+    @property
+    def unpriced(self) -> bool:
+        """Whether the reformatter has no known price."""
+        return self.model.price.input is None or self.model.price.output is None
+
+    def to_json(self) -> Mapping[str, JSON]:
+        """Return it as `--dry-run --json` prints it."""
+        return {
+            "model": self.model.name,
+            "asks_low": 0,
+            "asks_high": self.asks,
+            "input_tokens_low": 0,
+            "input_tokens_high": self.input_tokens,
+            "output_tokens_low": 0,
+            "output_tokens_high": self.output_tokens,
+            "usd_low": 0.0,
+            "usd_high": self.usd,
+        }
 
 
-async def _forecast_model(plan: Plan, work: Work, store: Store | None, name: str) -> Forecast:
+def _sum(left: int | None, right: int | None) -> int | None:
+    return None if left is None or right is None else left + right
+
+
+async def forecast(plan: Plan, work: Work, store: Store | None) -> tuple[list[Forecast], list[Restating]]:
+    """Return what each model's open units would come to, and what their reformatters would at most.
+
+    `store` None: nothing is stored yet.
+    """
+    asked = [one.reformatter for one in plan.models.values() if one.reformatter is not None]
+    restating = {model.name: Restating(model) for model in asked}
+    found = [await _forecast_model(plan, work, store, name, restating) for name in plan.models]
+    return found, list(restating.values())
+
+
+async def _forecast_model(
+    plan: Plan, work: Work, store: Store | None, name: str, restating: Mapping[str, Restating]
+) -> Forecast:
     model_plan = plan.models[name]
     n_units = work.states.n_units(name)
     result = Forecast(name, n_units, n_units - work.count_open(name))
     units = work.open_units(name)
     while batch := list(islice(units, BATCH)):
+        restated = _Restated(model_plan, restating)
         for attempt in range(1, plan.manifest.attempts + 1):
             requests = dict(_requests(plan, batch, attempt, result))
             served = {} if store is None else await store.served(list(requests))
             batch = []
             for key, (unit, request) in requests.items():
                 if key not in served or served[key].id <= unit.after:
+                    restated.may_be(unit)
                     if not model_plan.model.retired:  # to such a model nothing is sent
                         _add(result, request, model_plan, plan.manifest.attempts - attempt + 1)
-                elif attempt < plan.manifest.attempts and _is_asked_again(unit, served[key]):
+                elif restated.asked_again(unit, served[key]) and attempt < plan.manifest.attempts:
                     batch.append(unit)
                 else:
                     result.stored += 1
+        await restated.add_stored(store)
     if model_plan.model.price.input is None or model_plan.model.price.output is None:
         result.usd_low = result.usd_high = None
     return result
+
+
+class _Restated:
+    """Which of a batch of one model's units the reformatter may be asked about."""
+
+    def __init__(self, plan: ModelPlan, restating: Mapping[str, Restating]) -> None:
+        self._plan = plan
+        self._restating = None if plan.reformatter is None else restating[plan.reformatter.name]
+        self._answers: dict[UnitId, tuple[Unit, str]] = {}
+
+    def may_be(self, unit: Unit) -> None:
+        """Note a unit that is sent: its answer may be as long as the model's answers get."""
+        self._answers.pop(unit.id, None)
+        if self._restating is not None and unit.condition.policy.reformat and not self._plan.model.retired:
+            self._restating.add(reformat_request(unit, ""), output_limit(self._plan.model, self._plan.params))
+
+    def asked_again(self, unit: Unit, stored: Exchange) -> bool:
+        """Tell whether a unit is asked once more after a stored answer; note one that is unusable."""
+        reply = read_exchange(stored.data, self._plan.model.provider)
+        if not isinstance(reply, Reply):
+            return False
+        reading = read_reply(reply, unit.condition.policy)
+        if reading.usable:
+            self._answers.pop(unit.id, None)
+        elif reading.answer and unit.condition.policy.reformat:
+            self._answers[unit.id] = unit, reading.answer
+        return is_asked_again(reading)
+
+    async def add_stored(self, store: Store | None) -> None:
+        """Add the units whose stored answers are unusable, and that the reformatter has not restated."""
+        reformatter, restating = self._plan.reformatter, self._restating
+        if store is None or reformatter is None or restating is None:
+            return
+        asked: dict[str, tuple[Unit, Request]] = {}
+        for unit, answer in self._answers.values():
+            request = reformat_request(unit, answer)
+            asked[build(request, reformatter).key] = unit, request
+        served = await store.served(list(asked))
+        for key, (unit, request) in asked.items():
+            if key not in served or served[key].id <= unit.after:
+                restating.add(request, 0)
 
 
 def _requests(
@@ -95,13 +196,6 @@ def _requests(
             result.beyond.add(unit.case.id, error)
         except MediaError:
             result.not_applicable += 1
-
-
-def _is_asked_again(unit: Unit, stored: Exchange) -> bool:
-    """Tell whether a stored answer is one after which the unit is asked once more."""
-    reply = read_exchange(stored.data, unit.model.model.provider)
-    policy = unit.condition.policy
-    return isinstance(reply, Reply) and is_asked_again(read_reply(reply, policy))
 
 
 def _add(result: Forecast, request: Request, plan: ModelPlan, attempts: int) -> None:

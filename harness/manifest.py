@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import JsonValue, TypeAdapter
 
 from harness.canonical import JSON, digest
-from harness.messages import Structured
+from harness.messages import Purpose, Structured
 from harness.recipes import ORIGINAL
 from harness.settings import IMPORTED
 
@@ -106,6 +106,10 @@ class Manifest:
     def n_units(self) -> int:
         """Cases x conditions x models x repeats."""
         return self.n_cases * len(self.conditions) * len(self.models) * self.repeats
+
+    def asked_model(self, model: str, purpose: Purpose) -> str:
+        """Return the name of the model that a purpose asks: a unit's own, or its reformatter."""
+        return model if purpose == "answer" else self.models[model].reformatter or model
 
     def to_json(self) -> Mapping[str, JSON]:
         """Return the manifest as it is stored and hashed."""

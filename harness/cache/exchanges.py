@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from harness.cache.claims import ClaimStore, release_all
 from harness.cache.database import Transaction
 from harness.cache.exchange_rows import COLUMNS, make_row, read_row, weight
-from harness.cache.parts import chunks, off_the_loop
+from harness.cache.parts import CHUNK, chunks, off_the_loop
 from harness.cache.rows import Exchange, NewExchange, UnitId
 from harness.cache.tables import EXCHANGE, SERVED, UNIT, UNIT_EXCHANGE, AnyRow
 from harness.cache.unit_rows import position, unit_key
@@ -79,6 +79,26 @@ class ExchangeStore(ClaimStore):
                 found[exchange.id] = exchange
         return found
 
+    async def sent_in_session(
+        self, run_id: int, session: int, *, page: int = CHUNK
+    ) -> AsyncIterator[tuple[str | None, Exchange]]:
+        """Yield what a session sent, oldest first, each with the model of its unit in the run.
+
+        None: it is linked to none; of several, the first by name. `page` exchanges are read at a time, so
+        memory does not grow with the session.
+        """
+        after = 0
+        while True:
+            statement = _sent(run_id, session).where(EXCHANGE.c.id > after).limit(page)
+            async with self._database.reading() as connection:
+                rows = (await connection.execute(statement)).all()
+            exchanges = await self.exchanges([row.id for row in rows])
+            for row in rows:
+                yield row.model, exchanges[row.id]
+            if len(rows) < page:
+                return
+            after = rows[-1].id
+
     async def twins(self, twins: Iterable[str]) -> dict[str, set[tuple[str, int]]]:
         """Return, by twin, the endpoints and wire revisions at which such requests were answered."""
         found: dict[str, set[tuple[str, int]]] = {}
@@ -98,6 +118,16 @@ class ExchangeStore(ClaimStore):
             return (await connection.execute(statement)).all()
 
         return await _read_all(await self._database.read(rows))
+
+
+def _sent(run_id: int, session: int) -> Select[*tuple[Any, ...]]:
+    model = (
+        select(func.min(UNIT_EXCHANGE.c.model))
+        .where(UNIT_EXCHANGE.c.exchange_id == EXCHANGE.c.id, UNIT_EXCHANGE.c.run_id == run_id)
+        .scalar_subquery()
+    )
+    sent = select(EXCHANGE.c.id, model.label("model")).where(EXCHANGE.c.session_id == session)
+    return sent.order_by(EXCHANGE.c.id)
 
 
 _TWINS = (

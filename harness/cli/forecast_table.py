@@ -8,13 +8,15 @@ import click
 
 from harness.cli.options import print_json
 from harness.cli.tables import Column, render_table, terminal_width
-from harness.dry_run import Forecast
+from harness.dry_run import Forecast, Restating
 from harness.planning import Plan
 from harness.unit_states import UnitStates
 
 
-def print_forecast(forecasts: list[Forecast], plan: Plan, states: UnitStates, *, as_json: bool) -> None:
-    """Print what each model's open units would come to."""
+def print_forecast(
+    forecasts: list[Forecast], restating: list[Restating], plan: Plan, states: UnitStates, *, as_json: bool
+) -> None:
+    """Print what each model's open units would come to, and what their reformatters would at most."""
     if as_json:
         shard = states.wanted.shard
         print_json(
@@ -23,6 +25,7 @@ def print_forecast(forecasts: list[Forecast], plan: Plan, states: UnitStates, *,
                 "shard": None if shard is None else str(shard),
                 "units_elsewhere": states.n_elsewhere,
                 "models": [one.to_json() for one in forecasts],
+                "reformatters": [one.to_json() for one in restating],
             }
         )
         return
@@ -47,15 +50,32 @@ def print_forecast(forecasts: list[Forecast], plan: Plan, states: UnitStates, *,
         for one in forecasts
     ]
     click.echo(render_table(columns, rows))
-    click.echo(
-        "tokens and USD: from one short answer a unit to all attempts in full,\nwithout the reformatter"
-    )
+    click.echo("tokens and USD: from one short answer a unit to all attempts in full")
+    asked = [one for one in restating if one.asks]
+    for reformatter in asked:
+        _print_filled(_told(reformatter))
     for one in forecasts:
         for told in one.beyond.told(one.model, "units"):
-            click.echo(textwrap.fill(told, terminal_width(), subsequent_indent="  ", break_on_hyphens=False))
+            _print_filled(told)
     unpriced = [one.model for one in forecasts if one.usd_low is None]
+    unpriced += [one.model.name for one in asked if one.unpriced and one.model.name not in unpriced]
     if unpriced:
         click.echo(f"price unknown: {', '.join(unpriced)}")
+
+
+def _told(one: Restating) -> str:
+    """Return the most that a reformatter would come to, in words."""
+    tokens = f"{_most(one.input_tokens)} tokens in, {_most(one.output_tokens)} out"
+    usd = "USD unknown" if one.usd is None else f"{one.usd:.2f} USD"
+    return f"on top, the reformatter {one.model.name} for 0-{one.asks} units: at most {tokens}, {usd}"
+
+
+def _most(count: int | None) -> str:
+    return "?" if count is None else _short(count)
+
+
+def _print_filled(told: str) -> None:
+    click.echo(textwrap.fill(told, terminal_width(), subsequent_indent="  ", break_on_hyphens=False))
 
 
 def _range(low: int, high: int | None) -> str:

@@ -138,7 +138,7 @@ async def _look(store: Store | None, plan: Plan, session: SessionOptions) -> Ope
 async def _dry_run(
     invocation: Invocation, plan: Plan, store: Store | None, opening: Opening, config: Config
 ) -> int:
-    forecasts = await forecast(plan, opening.work, store)
+    forecasts, restating = await forecast(plan, opening.work, store)
     for check in (
         lambda: check_headers(plan, config.api_keys(os.environ).values()),
         lambda: check_values(_all_params(plan, invocation.options), config.api_keys(os.environ).values()),
@@ -150,7 +150,7 @@ async def _dry_run(
         except ConfigError as error:
             say(f"note: without --dry-run this would stop: {error}")
     say_shard(opening)
-    print_forecast(forecasts, plan, opening.states, as_json=invocation.as_json)
+    print_forecast(forecasts, restating, plan, opening.states, as_json=invocation.as_json)
     return 0
 
 

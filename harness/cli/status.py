@@ -18,8 +18,11 @@ from harness.cache.unit_marks import UnitCount
 from harness.cli.options import config_option, json_option, print_json, printable, say, store_option
 from harness.cli.tables import Column, render_table
 from harness.config import load_config
+from harness.costs import total_usd
+from harness.errors import StoreError
 from harness.manifest import Manifest, read_manifest
 from harness.moments import shown_moment
+from harness.offline.spending import spent_by_model
 from harness.outcomes import INCOMPLETE, USABLE, UnitOutcome
 
 _FLAGS = {
@@ -65,8 +68,8 @@ async def _one_run(url: str, reference: str) -> Facts:
             _model_facts(name, manifest, counts, await store.unit_errors(run.id, name, but=USABLE))
             for name in manifest.models
         ]
-        spent = _spending(await store.sessions(run.id))
-    return {**summary, "models": models, "spent": spent}
+        counted = await _counted_sessions(store, run, summary["sessions"])
+    return {**summary, "sessions": counted, "models": models, "spent": _spending(counted)}
 
 
 async def _summary(store: Store, run: Run) -> Facts:
@@ -87,16 +90,42 @@ async def _summary(store: Store, run: Run) -> Facts:
     }
 
 
-def _spending(sessions: Sequence[Session]) -> Facts:
-    """Return what all sessions spent by model, reformatters among them, as each counted it itself.
+async def _counted_sessions(store: Store, run: Run, facts: Sequence[Facts]) -> list[Facts]:
+    """Return the sessions, those that did not count their sends at their end by what they stored.
 
-    `usd` is null where the cost of a send is unknown; `uncounted` are sessions that were killed or are at
-    work, and those of a version that did not count.
+    They were killed, are at work, or failed. `counted` says where the counts are from: "end" or "exchanges",
+    null where an exchange is damaged.
+    """
+    sessions = await store.sessions(run.id)
+    found = []
+    for session, known in zip(sessions, facts, strict=False):
+        if known["spent_by_model"] is not None or known["sends"] == 0:
+            found.append(known | {"counted": "end"})
+            continue
+        try:
+            spent = await spent_by_model(store, run, session, sessions)
+        except StoreError as error:
+            say(f"note: session {session.id} is not counted: {error}")
+            found.append(known | {"counted": None})
+            continue
+        counts = {
+            "sends": sum(one.sends for one in spent.values()),
+            "spent_usd": total_usd(None if one.unknown else one.usd for one in spent.values()),
+            "spent_by_model": {name: one.to_json() for name, one in sorted(spent.items())},
+        }
+        found.append(known | counts | {"counted": "exchanges"})
+    return found
+
+
+def _spending(sessions: Sequence[Facts]) -> Facts:
+    """Return what all sessions spent by model, reformatters among them.
+
+    `usd` is null where the cost of a send is unknown. `from_exchanges` are sessions that were counted by what
+    they stored, `uncounted` those with a damaged exchange.
     """
     models: dict[str, Facts] = {}
     for session in sessions:
-        counted: Any = session.info.get("spent_by_model") or {}
-        for name, one in counted.items():
+        for name, one in (session["spent_by_model"] or {}).items():
             known = models.setdefault(name, {"known_usd": 0.0, "sends": 0, "unknown": 0})
             for field in known:
                 known[field] += one[field]
@@ -104,9 +133,11 @@ def _spending(sessions: Sequence[Session]) -> Facts:
         {"model": name, "usd": None if one["unknown"] else one["known_usd"], **one}
         for name, one in sorted(models.items())
     ]
-    without = (one for one in sessions if "spent_by_model" not in one.info)
-    uncounted = [one.id for one in without if one.info.get("sends") != 0]
-    return {"models": rows, "uncounted": uncounted}
+    return {
+        "models": rows,
+        "from_exchanges": [one["id"] for one in sessions if one["counted"] == "exchanges"],
+        "uncounted": [one["id"] for one in sessions if one["counted"] is None],
+    }
 
 
 def _session_facts(session: Session) -> Facts:
@@ -192,8 +223,16 @@ def _print_run(facts: Facts) -> None:
 
 
 def _print_spent(spent: Facts) -> None:
-    for one in (one for one in spent["models"] if one["known_usd"] or one["unknown"]):
+    priced = [one for one in spent["models"] if one["known_usd"] or one["unknown"]]
+    for one in priced:
         unknown = f", and what {one['unknown']} sends cost is not known" if one["unknown"] else ""
         click.echo(f"  spent on {one['model']}: ${one['known_usd']:.4f} for {one['sends']} sends{unknown}")
-    if spent["models"] and spent["uncounted"]:
+    if priced and spent["from_exchanges"]:
+        click.echo(f"  {_named(spent['from_exchanges'])} counted by stored answers, without those in flight")
+    if spent["uncounted"]:
         click.echo(f"  not counted: what session {', '.join(map(str, spent['uncounted']))} spent")
+
+
+def _named(sessions: Sequence[int]) -> str:
+    many = "sessions" if len(sessions) > 1 else "session"
+    return f"{many} {', '.join(map(str, sessions))} {'are' if len(sessions) > 1 else 'is'}"

@@ -12,13 +12,14 @@ from harness.benchmarks.base import Case
 from harness.cache.key import media_in, read_document
 from harness.cache.rows import Exchange, Link, UnitId
 from harness.canonical import JSON
-from harness.costs import send_cost_usd, total_usd
+from harness.costs import total_usd
 from harness.imports.documents import BadRowError
 from harness.imports.stated import Stated
 from harness.manifest import UNKNOWN_PROMPT, BlobRef, ModelWanted
 from harness.media import Media
 from harness.messages import Fault, Reply, Usage
 from harness.offline.replay import ReplayedUnit, Replayer
+from harness.offline.spending import read_cost_usd, usage_of
 from harness.offline.stored_run import StoredRun
 from harness.providers.imported import state_of
 from harness.providers.litellm_format import translated_request
@@ -93,7 +94,6 @@ class RecordMaker:
             ask = link.purpose, link.attempt
             counts[ask] = counts.get(ask, 0) + 1
             reading = replayed.read.get(exchange.id) or self._replayer.read(replayed.unit, exchange)
-            usage = exchange.data.usage if reading.usage == Usage() else reading.usage
             yield Send(
                 link=link,
                 exchange=exchange,
@@ -101,19 +101,15 @@ class RecordMaker:
                 reading=reading,
                 used=exchange.id in used,
                 paid_here=exchange.session in self._sessions and exchange.data.adapter != IMPORTED,
-                usage=usage,
-                cost_usd=self._cost_usd(replayed.unit, exchange, reading, usage),
+                usage=usage_of(exchange.data, reading),
+                cost_usd=self._cost_usd(replayed.unit, exchange, reading),
             )
 
-    def _cost_usd(
-        self, unit: UnitId, exchange: Exchange, reading: Reply | Fault, usage: Usage
-    ) -> float | None:
+    def _cost_usd(self, unit: UnitId, exchange: Exchange, reading: Reply | Fault) -> float | None:
         if exchange.data.adapter == IMPORTED:
             return _stated(exchange).cost_usd
         name = self._replayer.asked_model(unit, exchange.data.purpose)
-        price = self._stored.price(name, exchange.session)
-        maybe_billed = reading.maybe_billed if isinstance(reading, Fault) else False
-        return send_cost_usd(usage, price, serves=reading.outcome.serves, maybe_billed=maybe_billed)
+        return read_cost_usd(exchange.data, reading, self._stored.price(name, exchange.session))
 
 
 def costs_of_asks(sends: Iterable[Send]) -> list[Mapping[str, JSON]]:

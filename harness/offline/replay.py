@@ -114,9 +114,7 @@ class Replayer:
 
     def asked_model(self, unit: UnitId, purpose: Purpose) -> str:
         """Return the name of the model that a purpose asks: the unit's own, or its reformatter."""
-        if purpose == "answer":
-            return unit.model
-        return self._stored.manifest.models[unit.model].reformatter or unit.model
+        return self._stored.manifest.asked_model(unit.model, purpose)
 
     def _policy(self, unit: UnitId, linked: LinkedUnit) -> AttemptPolicy:
         wanted = self._stored.manifest.models[unit.model]

@@ -55,7 +55,7 @@ async def load_run(store: Store, run: Run) -> StoredRun:
     """Read a run's manifest and snapshots. Raises StoreError when a snapshot is missing or damaged."""
     manifest = read_manifest(run.manifest)
     sessions = await store.sessions(run.id)
-    session_models = {session.id: _models(session) for session in sessions}
+    session_models = {session.id: models_of(session) for session in sessions}
     models: dict[str, Model] = {}
     for session in sorted(sessions, key=lambda one: one.id):
         models |= session_models[session.id]
@@ -73,7 +73,8 @@ async def load_run(store: Store, run: Run) -> StoredRun:
     )
 
 
-def _models(session: Session) -> Mapping[str, Model]:
+def models_of(session: Session) -> Mapping[str, Model]:
+    """Return the models as a session had them, its reformatters among them, with their prices."""
     found = cast("Mapping[str, Any]", session.info.get("models") or {})
     return {name: Model.model_validate(settings) for name, settings in found.items()}
 

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import event
 from store_examples import a_key, a_session, an_exchange
 
-from harness.cache.rows import Link, UnitId
+from harness.cache.rows import Exchange, Link, UnitId, UnitState
 from harness.cache.store import Store
 from harness.errors import StoreError
 from harness.messages import RawReply, Usage
@@ -206,3 +206,28 @@ async def test_a_group_costs_as_many_statements_as_one_entry(store: Store) -> No
     event.listen(store._database.writable().sync_engine, "commit", note)
     await asyncio.gather(*(store.append(an_exchange(n), session=session, serve=True) for n in range(64)))
     assert commits == 1
+
+
+async def test_what_a_session_sent_is_read_page_by_page_with_the_models_of_its_run(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, session = await a_session(store)
+    elsewhere, other = await a_session(store, digest="b" * 64)
+    for number in range(7):
+        unit = UnitId("beta" if number % 2 else "alpha", "both", f"c{number}")
+        mine = other if number == 3 else session
+        link = None if number == 5 else (run, unit)
+        id = await store.append(an_exchange(number), session=mine, serve=True, link=link)
+        state = UnitState(UnitId("aardvark", "both", f"c{number}"), None)
+        await store.finish_unit(elsewhere, state, [Link(id, "answer", 1)])
+    read: list[int] = []
+    exchanges = store.exchanges
+
+    async def counted(ids: list[int]) -> dict[int, Exchange]:
+        read.append(len(ids))
+        return await exchanges(ids)
+
+    monkeypatch.setattr(store, "exchanges", counted)
+    found = [(model, one.id) async for model, one in store.sent_in_session(run, session, page=3)]
+    assert found == [("alpha", 1), ("beta", 2), ("alpha", 3), ("alpha", 5), (None, 6), ("alpha", 7)]
+    assert read == [3, 3, 0]

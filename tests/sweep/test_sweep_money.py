@@ -196,3 +196,61 @@ def test_a_forecast_prices_long_requests_by_their_tier(tmp_path: Path) -> None:
     (tiered,) = harness(*asked).json["models"]
     assert tiered["usd_low"] == plain["usd_low"]
     assert tiered["usd_high"] == pytest.approx(10 * plain["usd_high"])
+
+
+def restating(folder: Path, *more: str | Path, models: str, reformatter: str = "fixer") -> Any:
+    asked = run_args(folder, "--dry-run", "--json", *more, models=models, reformatter=reformatter)
+    return harness(*asked).json["reformatters"]
+
+
+def test_a_forecast_tells_what_the_reformatter_may_cost_apart_from_the_models(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 3)
+    configure(tmp_path, "http://127.0.0.1:9")
+    asked = run_args(tmp_path, "--dry-run", models="a,b", reformatter="fixer")
+    without = run_args(tmp_path, "--dry-run", "--json", models="a,b", reformatter="none")
+    assert harness(*asked, "--json").json["models"] == harness(*without).json["models"]
+    assert harness(*without).json["reformatters"] == []
+    (found,) = restating(tmp_path, models="a,b")
+    tokens = found["input_tokens_high"]
+    assert tokens > 6 * MOST  # the answer in full, and the prompt around it
+    assert found == {
+        "model": "fixer",
+        "asks_low": 0, "asks_high": 6,
+        "input_tokens_low": 0, "input_tokens_high": tokens,
+        "output_tokens_low": 0, "output_tokens_high": 6 * MOST,
+        "usd_low": 0.0, "usd_high": pytest.approx(usd("fixer", tokens, 6 * MOST)),
+    }  # fmt: skip
+    shown = " ".join(harness(*asked).out.split())
+    assert f"on top, the reformatter fixer for 0-6 units: at most {tokens / 1000:.3g}k tokens in" in shown
+    assert f", 6k out, {found['usd_high']:.2f} USD" in shown and "without the reformatter" not in shown
+    (dear,) = restating(tmp_path, models="a,b", reformatter="free")
+    assert (dear["usd_low"], dear["usd_high"], dear["input_tokens_high"]) == (0.0, None, tokens)
+    told = harness(*run_args(tmp_path, "--dry-run", models="a,b", reformatter="free")).out.split("\n", 5)[-1]
+    assert "price unknown: free" in told and "out, USD unknown" in " ".join(told.split())
+
+
+def test_a_forecast_restates_stored_answers_that_nobody_has_restated(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 4)
+
+    def rambles(arrival: Arrival) -> Behaviour:
+        if arrival.json["model"] == "fixer":
+            return status_reply(503, headers={"retry-after-ms": "1"})
+        number = case_number(arrival)
+        text = answer_text() if number == 0 else f"no answer to {number}: {arrival.nth}"
+        return chat_reply(text, usage=(100, 10))
+
+    with ScriptedServer(rambles) as server:
+        configure(tmp_path, server.url)
+        args = run_args(tmp_path, "--limit", "3", models="a", reformatter="fixer")
+        assert harness(*args).code == 3
+        (found,) = restating(tmp_path, "--limit", "3", models="a")
+        (more,) = restating(tmp_path, models="a")
+        assert (found["asks_high"], more["asks_high"]) == (2, 3)  # and one that was not asked yet
+        each = found["input_tokens_high"] // 2  # what they hold is known, and short
+        assert MOST - 100 < more["input_tokens_high"] - 3 * each < MOST
+        server.script = lambda arrival: chat_reply(answer_text(), usage=(100, 10))
+        assert harness(*args).code == 0
+        before = len(server.arrivals)
+        assert restating(tmp_path, models="a")[0]["asks_high"] == 1
+        assert "reformatter fixer" not in harness(*args, "--dry-run").out
+    assert len(server.arrivals) == before

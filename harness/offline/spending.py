@@ -1,0 +1,56 @@
+"""What sends cost as they read today, and what a session spent that could not say so at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.budget import Spending
+from harness.cache.rows import NewExchange, Run, Session
+from harness.cache.store import Store
+from harness.costs import send_cost_usd
+from harness.manifest import read_manifest
+from harness.messages import Fault, Reply, Usage
+from harness.offline.stored_run import models_of
+from harness.providers.reading import read_exchange
+from harness.settings import IMPORTED, Model, Price
+
+
+def usage_of(exchange: NewExchange, reading: Reply | Fault) -> Usage:
+    """Return the tokens that an answer gives today, else those that were stored with it."""
+    return exchange.usage if reading.usage == Usage() else reading.usage
+
+
+def read_cost_usd(exchange: NewExchange, reading: Reply | Fault, price: Price) -> float | None:
+    """Return US dollars for a stored send, by what it means today; None: nobody knows."""
+    maybe_billed = reading.maybe_billed if isinstance(reading, Fault) else False
+    usage = usage_of(exchange, reading)
+    return send_cost_usd(usage, price, serves=reading.outcome.serves, maybe_billed=maybe_billed)
+
+
+async def spent_by_model(
+    store: Store, run: Run, session: Session, sessions: Sequence[Session]
+) -> dict[str, Spending]:
+    """Return what a session's stored sends cost, by model, reformatters among them, at the session's prices.
+
+    What was in flight when it was killed is not in it. `sessions` are all of the run's: the latest that knew
+    a model gives what this one does not. An exchange that answers several models' units counts for the first
+    of them. Imported answers cost nothing here. Raises StoreError where an exchange is damaged.
+    """
+    manifest = read_manifest(run.manifest)
+    models: dict[str, Model] = {}
+    for one in (*sessions, session):
+        models |= models_of(one)
+    spent: dict[str, Spending] = {}
+    async for of_unit, exchange in store.sent_in_session(run.id, session.id):
+        data = exchange.data
+        if data.adapter == IMPORTED:
+            continue
+        name = data.model if of_unit is None else manifest.asked_model(of_unit, data.purpose)
+        spent.setdefault(name, Spending()).add(_cost_usd(data, models.get(name)))
+    return spent
+
+
+def _cost_usd(data: NewExchange, model: Model | None) -> float | None:
+    if model is not None:
+        return read_cost_usd(data, read_exchange(data, model.provider), model.price)
+    return send_cost_usd(data.usage, Price(), serves=data.outcome.serves, maybe_billed=data.maybe_billed)
