@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 
 from tqdm import tqdm
@@ -27,13 +28,21 @@ from harness.shards import Shard
 from harness.state_reading import read_totals
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a session ended: its exit code, and which limits of `--max-cost` stopped it, in words."""
+
+    code: int
+    stopped: tuple[str, ...] = ()
+
+
 async def work_on(
     invocation: Invocation, plan: Plan, store: Store, opening: Opening, keys: Mapping[str, str]
-) -> int:
-    """Ask all that is open, and keep what the session came to; return the exit code. Raises StoreError."""
+) -> Ended:
+    """Ask all that is open, and keep what the session came to. Raises StoreError."""
     if store.read_only and opening.is_done:
         say("nothing is left to ask")
-        return exit_code(opening.totals(), interrupted=False, budget_reached=False)
+        return Ended(exit_code(opening.totals(), interrupted=False, budget_reached=False))
     if invocation.session.keep_media:
         await _keep_media(plan, store, invocation.session.shard)
     info = session_info(plan, invocation.options, invocation.session, opening.again)
@@ -42,7 +51,7 @@ async def work_on(
         say("nothing is left to ask")
         code = exit_code(opening.totals(), interrupted=False, budget_reached=False)
         await store.end_session(session_id, code, NOTHING_SENT)
-        return code
+        return Ended(code)
     code = exit_codes.FAILED
     ending: dict[str, JSON] = {}
     try:
@@ -64,7 +73,7 @@ async def work_on(
         code = exit_code(totals, interrupted=interrupted, budget_reached=live.budget.reached)
     finally:
         await store.end_session(session_id, code, ending)
-    return code
+    return Ended(code, tuple(live.budget.stopped.values()))
 
 
 def _say_few_files(live: Live, progress: Progress) -> None:
@@ -137,9 +146,7 @@ def _ending(live: Live) -> dict[str, JSON]:
 
 
 def _say_spending(live: Live) -> None:
-    """Say which limits were reached, and what the session cost, where anything has a price or lacks one."""
-    for told in live.budget.stopped.values():
-        say(f"note: {told}")
+    """Say what the session cost, where anything has a price or lacks one, and what was cut off."""
     unpriced = sorted(live.budget.unpriced)
     spent = live.budget.spending(but=unpriced)
     if spent.usd or spent.unknown or unpriced:
