@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -89,6 +89,18 @@ class Spending:
         }
 
 
+def summed(spendings: Iterable[Spending]) -> Spending:
+    """Return what the sends of all of them cost."""
+    counted = list(spendings)
+    return Spending(
+        math.fsum(one.usd for one in counted),
+        sum(one.sends for one in counted),
+        sum(one.unknown for one in counted),
+        math.fsum(one.unknown_usd for one in counted),
+        sum(one.unbounded for one in counted),
+    )
+
+
 NOTHING_SENT: Mapping[str, JSON] = {
     "sends": 0, "cut_off": 0, "spent_usd": 0.0, "unknown_cost_sends": 0, "at_most_usd": 0.0
 }  # fmt: skip
@@ -123,14 +135,7 @@ class Budget:
 
     def spending(self, *, but: Collection[str] = ()) -> Spending:
         """Return what the sends of all models cost, without those of `but`."""
-        counted = [one for name, one in self.by_model.items() if name not in but]
-        return Spending(
-            math.fsum(one.usd for one in counted),
-            sum(one.sends for one in counted),
-            sum(one.unknown for one in counted),
-            math.fsum(one.unknown_usd for one in counted),
-            sum(one.unbounded for one in counted),
-        )
+        return summed(one for name, one in self.by_model.items() if name not in but)
 
     def check(self, model: Model, input_tokens: int, params: Mapping[str, JSON]) -> None:
         """Raise ConfigError where a model under a limit has no price or no output limit to reserve by."""
