@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from tqdm import tqdm
-from tqdm.utils import disp_trim
 
 from harness.budget import Budget
 from harness.cache.rows import UnitId
@@ -20,11 +19,6 @@ from harness.cli.tables import cut
 from harness.outcomes import USABLE, ExchangeOutcome, UnitOutcome
 from harness.pools.limits import PoolStatus
 from harness.pools.pool import Pool
-
-if TYPE_CHECKING:
-    _Base = tqdm[Any]
-else:
-    _Base = tqdm  # it takes no parameter while it runs
 
 MAX_BARS = 8
 """Most models that have a bar of their own."""
@@ -161,16 +155,8 @@ def _until(status: PoolStatus) -> str:
     return f"; until {moment:%Y-%m-%d %H:%M} UTC"
 
 
-class _Bar(_Base):
-    """A bar that never wraps: what does not fit into a line of the terminal would stay behind."""
-
-    def __str__(self) -> str:
-        whole = super().__str__()
-        return whole if not self.ncols else disp_trim(whole, self.ncols - 1)
-
-
 def _bar(name: str, total: int, position: int) -> tqdm[Any]:
-    return _Bar(
+    return tqdm(
         total=total,
         desc=name[:20].ljust(min(20, max(len(name), 12))),
         position=position,

@@ -8,12 +8,16 @@ import os
 import pty
 import re
 import struct
+import subprocess
 import sys
 import termios
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from scripted_replies import chat_reply
+from scripted_server import ScriptedServer
+from sweep_kit import answer_text, run_args, write_cases, write_config
 
 from harness.budget import Budget, MaxCost
 from harness.cli.options import say
@@ -47,8 +51,7 @@ def spent_by_guess() -> Budget:
 
 def shown_on_terminal(monkeypatch: pytest.MonkeyPatch) -> str:
     """Return what a run of two models with many faults writes to a terminal, and a sentence after it."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, COLUMNS, 0, 0))
+    master, slave = terminal()
     pools = {name: Pool(name, PoolLimits()) for name in ("m", "other")}
     for pool in pools.values():
         for outcome in (ExchangeOutcome.RATE_LIMITED, ExchangeOutcome.UNAVAILABLE, ExchangeOutcome.TIMEOUT):
@@ -59,6 +62,13 @@ def shown_on_terminal(monkeypatch: pytest.MonkeyPatch) -> str:
             progress.refresh(pools, spent_by_guess(), {"m": 12_345, "other": 12_345})
         say("said after the bars")
     return all_of(master)
+
+
+def terminal() -> tuple[int, int]:
+    """Return both ends of a pseudo terminal."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, COLUMNS, 0, 0))
+    return master, slave
 
 
 def all_of(master: int) -> str:
@@ -81,3 +91,20 @@ def test_no_bar_wraps_and_what_follows_begins_a_line(monkeypatch: pytest.MonkeyP
 
 def test_a_bar_shows_what_is_known_and_marks_that_more_was_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "$0.0010+?" in shown_on_terminal(monkeypatch)
+
+
+def test_what_a_session_says_at_its_end_stands_below_the_bars(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 3)
+    price = "price = { input = 1.0, output = 2.0 }\nparams = { max_tokens = 1000 }\n"
+    with ScriptedServer(lambda arrival: chat_reply(answer_text(), usage=(1000, 1000))) as server:
+        config = write_config(tmp_path, server.url)
+        config.write_text(config.read_text() + price)
+        master, slave = terminal()
+        command = [sys.executable, "-m", "harness", *map(str, run_args(tmp_path))]
+        done = subprocess.run(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=slave, timeout=60)
+        os.close(slave)
+    written = all_of(master)
+    assert done.returncode == 0, written
+    bars, _, said = written.rpartition("spent in this session: $0.0090\r\n")
+    assert re.search(r"all +3/3 .*\$0\.0090\r\n$", bars), written
+    assert "\x1b[A" in bars and not {"\x1b", "3/3"} & set(re.findall(r"\x1b|3/3", said)), written
