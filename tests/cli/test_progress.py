@@ -107,4 +107,4 @@ def test_what_a_session_says_at_its_end_stands_below_the_bars(tmp_path: Path) ->
     assert done.returncode == 0, written
     bars, _, said = written.rpartition("spent in this session: $0.0090\r\n")
     assert re.search(r"all +3/3 .*\$0\.0090\r\n$", bars), written
-    assert "\x1b[A" in bars and not {"\x1b", "3/3"} & set(re.findall(r"\x1b|3/3", said)), written
+    assert "\x1b[A" in bars and "\x1b" not in said and "3/3" not in said, written
