@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+import math
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from harness.canonical import JSON
-from harness.costs import reserve_usd, send_cost_usd
+from harness.costs import output_limit, reserve_usd, send_cost_usd
 from harness.errors import BudgetReachedError, ConfigError
 from harness.messages import Usage
 from harness.settings import Model
@@ -43,22 +44,67 @@ class Reservation:
 
 @dataclass(slots=True)
 class Spending:
-    """What one model's sends of a session cost, in USD, as far as it is known, and how many have no cost."""
+    """What sends of a session cost, in USD, as far as it is known, and how many have no cost.
+
+    `unknown_usd` is the most that those of unknown cost may have cost, but for `unbounded` of them: their
+    model has no price or no output limit.
+    """
 
     usd: float = 0.0
     sends: int = 0
     unknown: int = 0
+    unknown_usd: float = 0.0
+    unbounded: int = 0
 
-    def add(self, cost: float | None) -> None:
-        """Add a send; None: nobody knows what it cost."""
+    def add(self, cost: float | None, most: float | None = None) -> None:
+        """Add a send; None: nobody knows what it cost, `most` at most (None: nor that)."""
         self.sends += 1
         self.usd += cost or 0.0
-        self.unknown += cost is None
+        if cost is None:
+            self.unknown += 1
+            self.unknown_usd += most or 0.0
+            self.unbounded += most is None
+
+    @property
+    def at_most_usd(self) -> float | None:
+        """What all these sends cost at most; None: nobody knows."""
+        return None if self.unbounded else self.usd + self.unknown_usd
+
+    def told(self) -> str:
+        """Return it in words: what is known apart from what is not."""
+        if not self.unknown:
+            return f"${self.usd:.4f}"
+        sends = "1 send" if self.unknown == 1 else f"{self.unknown} sends"
+        most = "" if self.unbounded else f", ${self.unknown_usd:.4f} more at most"
+        return f"${self.usd:.4f}; {sends} of unknown cost{most}"
 
     def to_json(self) -> Mapping[str, JSON]:
         """Return it as it is kept with the session; the sum is null where a part is unknown."""
-        known = None if self.unknown else self.usd
-        return {"usd": known, "known_usd": self.usd, "sends": self.sends, "unknown": self.unknown}
+        return {
+            "usd": None if self.unknown else self.usd,
+            "known_usd": self.usd,
+            "sends": self.sends,
+            "unknown": self.unknown,
+            "at_most_usd": self.at_most_usd,
+        }
+
+
+def summed(spendings: Iterable[Spending]) -> Spending:
+    """Return what the sends of all of them cost."""
+    counted = list(spendings)
+    return Spending(
+        math.fsum(one.usd for one in counted),
+        sum(one.sends for one in counted),
+        sum(one.unknown for one in counted),
+        math.fsum(one.unknown_usd for one in counted),
+        sum(one.unbounded for one in counted),
+    )
+
+
+NOTHING_SENT: Mapping[str, JSON] = {
+    "sends": 0, "cut_off": 0, "spent_usd": 0.0, "unknown_cost_sends": 0, "at_most_usd": 0.0
+}  # fmt: skip
+"""What is kept of a session that sent nothing."""
 
 
 class Budget:
@@ -83,9 +129,13 @@ class Budget:
         return bool(self.stopped)
 
     @property
-    def spent_usd(self) -> float:
+    def counted_usd(self) -> float:
         """What counts against the limits: what sends cost, or their reservations where that is unknown."""
         return sum(self._spent.values())
+
+    def spending(self, *, but: Collection[str] = ()) -> Spending:
+        """Return what the sends of all models cost, without those of `but`."""
+        return summed(one for name, one in self.by_model.items() if name not in but)
 
     def check(self, model: Model, input_tokens: int, params: Mapping[str, JSON]) -> None:
         """Raise ConfigError where a model under a limit has no price or no output limit to reserve by."""
@@ -111,7 +161,7 @@ class Budget:
         if model.price.input is None or model.price.output is None:
             self.unpriced.add(model.name)
         held = amount or 0.0
-        await self._wait_for_room(model.name, held)
+        await self._wait_for_room(model, held, params)
         reservation = Reservation(model, amount)
         try:
             yield reservation
@@ -126,20 +176,19 @@ class Budget:
     def _book(self, reservation: Reservation) -> None:
         if reservation.spent is None and reservation.cost is not None:
             return  # nothing was sent
-        self.by_model.setdefault(reservation.model.name, Spending()).add(reservation.cost)
+        booked = self.by_model.setdefault(reservation.model.name, Spending())
+        booked.add(reservation.cost, reservation.amount)
 
-    async def _wait_for_room(self, name: str, amount: float) -> None:
+    async def _wait_for_room(self, model: Model, amount: float, params: Mapping[str, JSON]) -> None:
+        name = model.name
         while True:
             refused = next((limit for limit in self._limits(name) if self._over(limit, amount)), None)
             if refused is None:
                 self._reserved[name] = self._reserved.get(name, 0.0) + amount
                 return
-            scope, limit = refused
+            scope, _ = refused
             if not self._held(scope):
-                told = (
-                    f"--max-cost {limit:g} USD{'' if scope is None else f' for {scope!r}'} is reached: "
-                    f"{self._used(scope):.4f} spent, the next request may cost {amount:.4f}"
-                )
+                told = self._refusal(refused, model, amount, params)
                 self.stopped.setdefault(scope, told)
                 raise BudgetReachedError(told)
             self._waiting += 1
@@ -147,6 +196,20 @@ class Budget:
                 await self._freed.wait()
             finally:
                 self._waiting -= 1
+
+    def _refusal(
+        self, refused: tuple[str | None, float], model: Model, amount: float, params: Mapping[str, JSON]
+    ) -> str:
+        scope, limit = refused
+        used = self._used(scope)
+        counted = self.spending() if scope is None else self.by_model.get(scope, Spending())
+        spent = f"{counted.told()} spent, and one" if used else "one"
+        return (
+            f"--max-cost {limit:g} USD{'' if scope is None else f' for {scope!r}'} is reached: {spent} "
+            f"request of {model.name!r} may cost ${amount:.4f} (its output limit is "
+            f"{output_limit(model, params)} tokens), more than the ${max(limit - used, 0.0):.4f} left; "
+            "lower max_tokens (--param max_tokens=N) or raise --max-cost"
+        )
 
     def _limits(self, name: str) -> list[tuple[str | None, float]]:
         limits: list[tuple[str | None, float]] = []
@@ -161,7 +224,7 @@ class Budget:
         return self._used(scope) + self._held(scope) + amount > most + 1e-12
 
     def _used(self, scope: str | None) -> float:
-        return self.spent_usd if scope is None else self._spent.get(scope, 0.0)
+        return self.counted_usd if scope is None else self._spent.get(scope, 0.0)
 
     def _held(self, scope: str | None) -> float:
         held = sum(self._reserved.values()) if scope is None else self._reserved.get(scope, 0.0)

@@ -66,9 +66,10 @@ class Ask:
 
 @dataclass(slots=True)
 class ClientCounts:
-    """What a client did: sends that went out, asks served from the store."""
+    """What a client did: sends that ended, sends that were cut off in flight, asks served from the store."""
 
     sends: int = 0
+    cut_off: int = 0
     served: int = 0
     causes: dict[str, int] = field(default_factory=dict)
     """Why requests were sent again: outcome -> how often."""
@@ -260,6 +261,7 @@ class Client:
                 raise
             except asyncio.CancelledError:
                 reservation.settle(Usage(), billed=True)  # cut off in flight: nobody learns what it cost
+                self.counts.cut_off += 1
                 raise
             self.counts.sends += 1
             serves = exchange.outcome.serves

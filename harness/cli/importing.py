@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import __version__, exit_codes
+from harness.budget import NOTHING_SENT
 from harness.cache.location import display, find_store
 from harness.cache.rows import Run
 from harness.cache.runs import LATEST
@@ -271,7 +272,7 @@ async def _store_in_turn(
             await importer.finish()
         outcomes = await _outcomes(store, run, manifest.n_units)
         code = exit_codes.INCOMPLETE if any(outcomes[one] for one in INCOMPLETE) else exit_codes.OK
-        ending = {"sends": 0, "spent_usd": 0.0, "import": {**info["import"], **_stored_facts(stored)}}
+        ending = {**NOTHING_SENT, "import": {**info["import"], **_stored_facts(stored)}}
     except asyncio.CancelledError:
         code = exit_codes.INTERRUPTED
         raise

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-SENTENCES = ("note: ", "warning: ")
+SENTENCES = ("note: ", "warning: ", "spent in this session: ")
 """What begins a text for people. Others may be commands, to be copied: a terminal breaks those by itself."""
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -80,7 +80,7 @@ class Progress:
                 if name in self._bars:
                     self._bars[name].set_postfix_str(self._state(name, status), refresh=True)
             others = [f"{name}: {self._state(name, one)}" for name, one in self._others(statuses)]
-            self._bars[None].set_postfix_str("; ".join([f"${budget.spent_usd:.4f}", *others]), refresh=True)
+            self._bars[None].set_postfix_str("; ".join([_spent(budget), *others]), refresh=True)
         elif time.monotonic() - self._said >= PIPE_EVERY_S:
             self._said = time.monotonic()
             self.say_lines(statuses, budget)
@@ -89,7 +89,7 @@ class Progress:
         """Print the state as lines, for a pipe."""
         done, total = self._done.total(), sum(self._open.values())
         rate = done / max(time.monotonic() - self._began, 1e-9)
-        say(f"progress: {done}/{total} units, {rate:.1f}/s, ${budget.spent_usd:.4f}")
+        say(f"progress: {done}/{total} units, {rate:.1f}/s, {_spent(budget)}")
         for name, status in statuses.items():
             if self._done[name] < self._open.get(name, 0):
                 say(f"  {name}: {self._done[name]}/{self._open[name]}, {self._state(name, status)}")
@@ -111,7 +111,7 @@ class Progress:
         for name, status in statuses.items():
             if status.closed and status.closed != "interrupted" and name not in self._told:
                 self._told.add(name)
-                self._write(f"{name}: no more requests in this session: {status.closed}{_until(status)}")
+                self.write(f"{name}: no more requests in this session: {status.closed}{_until(status)}")
 
     def _tell_causes(self, statuses: Mapping[str, PoolStatus]) -> None:
         """Say once what each kind of failure was, in the words of the server or the network."""
@@ -119,9 +119,10 @@ class Progress:
             for outcome, message in status.last_messages.items():
                 if (name, outcome) not in self._caused:
                     self._caused.add((name, outcome))
-                    self._write(f"{name}: {outcome}: {cut(message, CAUSE_WIDTH)}")
+                    self.write(f"{name}: {outcome}: {cut(message, CAUSE_WIDTH)}")
 
-    def _write(self, text: str) -> None:
+    def write(self, text: str) -> None:
+        """Print a line, above the bars where there are any."""
         if self._terminal:
             tqdm.write(printable(text), file=sys.stderr)
         else:
@@ -140,6 +141,11 @@ class Progress:
         parts += [faults] if faults else []
         ended = ", ".join(f"{count} {outcome}" for outcome, count in self._failures.get(name, {}).items())
         return "; ".join([*parts, *([f"units: {ended}"] if ended else [])])
+
+
+def _spent(budget: Budget) -> str:
+    spent = budget.spending()
+    return f"${spent.usd:.4f}{'+?' if spent.unknown else ''}"
 
 
 def _until(status: PoolStatus) -> str:

@@ -186,12 +186,14 @@ async def _run(
             say(f"note: finishing the earlier list of this --again: {opening.again.left} units")
         say(f"run: {opening.run.name}: {plan.manifest.n_units} units, {opening.n_open} open")
         say_shard(opening)
-        code = await work_on(invocation, plan, store, opening, keys)
-        if code != exit_codes.INTERRUPTED:
+        ended = await work_on(invocation, plan, store, opening, keys)
+        if ended.code != exit_codes.INTERRUPTED:
             show_score(await score_run(store, opening.run), as_json=invocation.as_json)
         totals = await read_totals(store, opening.run.id, opening.states.wanted)
-    say_how_to_go_on(code, opening, totals, invocation)
-    return code
+    for told in ended.stopped:  # below the table, where it is read
+        say(f"note: {told}")
+    say_how_to_go_on(ended.code, opening, totals, invocation)
+    return ended.code
 
 
 async def _check_reformatters(plan: Plan, opening: Opening, keys: Mapping[str, str]) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import signal
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 
 from tqdm import tqdm
 
 from harness import exit_codes
+from harness.budget import NOTHING_SENT
 from harness.cache.store import Store
 from harness.canonical import JSON
 from harness.cli.going_on import Invocation
@@ -27,13 +28,21 @@ from harness.shards import Shard
 from harness.state_reading import read_totals
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a session ended: its exit code, and which limits of `--max-cost` stopped it, in words."""
+
+    code: int
+    stopped: tuple[str, ...] = ()
+
+
 async def work_on(
     invocation: Invocation, plan: Plan, store: Store, opening: Opening, keys: Mapping[str, str]
-) -> int:
-    """Ask all that is open, and keep what the session came to; return the exit code. Raises StoreError."""
+) -> Ended:
+    """Ask all that is open, and keep what the session came to. Raises StoreError."""
     if store.read_only and opening.is_done:
         say("nothing is left to ask")
-        return exit_code(opening.totals(), interrupted=False, budget_reached=False)
+        return Ended(exit_code(opening.totals(), interrupted=False, budget_reached=False))
     if invocation.session.keep_media:
         await _keep_media(plan, store, invocation.session.shard)
     info = session_info(plan, invocation.options, invocation.session, opening.again)
@@ -41,8 +50,8 @@ async def work_on(
     if not opening.n_open:
         say("nothing is left to ask")
         code = exit_code(opening.totals(), interrupted=False, budget_reached=False)
-        await store.end_session(session_id, code, {"sends": 0, "spent_usd": 0.0})
-        return code
+        await store.end_session(session_id, code, NOTHING_SENT)
+        return Ended(code)
     code = exit_codes.FAILED
     ending: dict[str, JSON] = {}
     try:
@@ -56,22 +65,22 @@ async def work_on(
                 keys=keys,
                 on_unit=progress.unit_done,
             ) as live:
-                _say_few_files(live)
+                _say_few_files(live, progress)
                 interrupted = await _watched(live, opening, progress)
                 ending = _ending(live)
-                _say_spending(live)
-                totals = await read_totals(store, opening.run.id, opening.states.wanted)
-                code = exit_code(totals, interrupted=interrupted, budget_reached=live.budget.reached)
+        _say_spending(live)  # below the bars
+        totals = await read_totals(store, opening.run.id, opening.states.wanted)
+        code = exit_code(totals, interrupted=interrupted, budget_reached=live.budget.reached)
     finally:
         await store.end_session(session_id, code, ending)
-    return code
+    return Ended(code, tuple(live.budget.stopped.values()))
 
 
-def _say_few_files(live: Live) -> None:
+def _say_few_files(live: Live, progress: Progress) -> None:
     """Say where the limit of open files keeps requests from being sent at once."""
     held_back = {pool.name: pool.most_in_flight for pool in live.pools.values() if pool.held_back}
     if held_back:
-        say(
+        progress.write(
             f"note: {file_limit()} files may be open at once here, so the requests in flight of a pool are "
             f"limited to {min(held_back.values())}; raise that with `ulimit -n`"
         )
@@ -119,12 +128,16 @@ def _signals(stop: Stop) -> Iterator[None]:
 
 def _ending(live: Live) -> dict[str, JSON]:
     counts = live.client.counts
+    spent = live.budget.spending()
     closed = {name: pool.status().closed for name, pool in live.pools.items() if pool.closed}
     return {
         "sends": counts.sends,
         "served": counts.served,
         "causes": dict(sorted(counts.causes.items())),
-        "spent_usd": live.budget.spent_usd,
+        "cut_off": counts.cut_off,
+        "spent_usd": spent.usd,
+        "unknown_cost_sends": spent.unknown,
+        "at_most_usd": spent.at_most_usd,
         "spent_by_model": {name: one.to_json() for name, one in sorted(live.budget.by_model.items())},
         "stopped": list(live.budget.stopped.values()),
         "unpriced": sorted(live.budget.unpriced),
@@ -133,19 +146,20 @@ def _ending(live: Live) -> dict[str, JSON]:
 
 
 def _say_spending(live: Live) -> None:
-    """Say which limits were reached, and what the session cost, where anything has a price or lacks one."""
-    for told in live.budget.stopped.values():
-        say(f"note: {told}")
+    """Say what the session cost, where anything has a price or lacks one, and what was cut off."""
     unpriced = sorted(live.budget.unpriced)
-    if not (live.budget.spent_usd or unpriced):
-        return
-    without = f"; without a known price: {', '.join(unpriced)}" if unpriced else ""
-    spent = sorted(live.budget.by_model.items())
-    say(f"spent in this session: ${math.fsum(one.usd for _, one in spent):.4f}{without}")
-    for name, one in spent:
-        if name not in unpriced and (len(spent) > 1 or one.unknown):
-            unknown = f", and what {one.unknown} of its sends cost is not known" if one.unknown else ""
-            say(f"  {name}: ${one.usd:.4f}{unknown}")
+    spent = live.budget.spending(but=unpriced)
+    if spent.usd or spent.unknown or unpriced:
+        without = f"; without a known price: {', '.join(unpriced)}" if unpriced else ""
+        say(f"spent in this session: {spent.told()}{without}")
+    if len(live.budget.by_model) > 1:
+        for name, one in sorted(live.budget.by_model.items()):
+            if name not in unpriced and (one.usd or one.unknown):
+                say(f"  {name}: {one.told()}")
+    cut_off = live.client.counts.cut_off
+    if cut_off:
+        requests = "1 request was" if cut_off == 1 else f"{cut_off} requests were"
+        say(f"note: {requests} cut off in flight, of which nothing is stored; providers may bill that")
 
 
 async def _keep_media(plan: Plan, store: Store, shard: Shard | None) -> None:

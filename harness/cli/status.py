@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import click
 
+from harness.budget import summed
 from harness.cache.location import display, find_store
 from harness.cache.rows import Run, Session
 from harness.cache.store import Store
@@ -18,7 +19,6 @@ from harness.cache.unit_marks import UnitCount
 from harness.cli.options import config_option, json_option, print_json, printable, say, store_option
 from harness.cli.tables import Column, render_table
 from harness.config import load_config
-from harness.costs import total_usd
 from harness.errors import StoreError
 from harness.manifest import Manifest, read_manifest
 from harness.moments import shown_moment
@@ -108,9 +108,12 @@ async def _counted_sessions(store: Store, run: Run, facts: Sequence[Facts]) -> l
             say(f"note: session {session.id} is not counted: {error}")
             found.append(known | {"counted": None})
             continue
+        total = summed(spent.values())
         counts = {
-            "sends": sum(one.sends for one in spent.values()),
-            "spent_usd": total_usd(None if one.unknown else one.usd for one in spent.values()),
+            "sends": total.sends,
+            "spent_usd": total.usd,
+            "unknown_cost_sends": total.unknown,
+            "at_most_usd": None,  # what was in flight is not stored
             "spent_by_model": {name: one.to_json() for name, one in sorted(spent.items())},
         }
         found.append(known | counts | {"counted": "exchanges"})
@@ -150,6 +153,9 @@ def _session_facts(session: Session) -> Facts:
         "shard": session.info.get("shard"),
         "sends": session.info.get("sends"),
         "spent_usd": session.info.get("spent_usd"),
+        "unknown_cost_sends": session.info.get("unknown_cost_sends"),
+        "at_most_usd": session.info.get("at_most_usd"),
+        "cut_off": session.info.get("cut_off"),
         "spent_by_model": session.info.get("spent_by_model"),
         "closed": session.info.get("closed"),
         "import": session.info.get("import"),

@@ -43,7 +43,7 @@ def why(result: UnitResult, state: UnitState | None, *, imported: bool = False) 
     if imported and (state is None or result.outcome is UnitOutcome.NOT_ATTEMPTED):
         return ["the imported files hold no answer for this unit"]
     if state is None:
-        return ["the run has not reached this unit: nothing was asked"]
+        return ["nothing is stored for this unit: the run has not reached it, or its request was cut off"]
     if state.outcome is None:
         return [
             "the unit is open: it was begun and not finished, because its process was killed or is at work, "

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from virtual_loop import run_virtual
 
-from harness.budget import Budget, MaxCost
+from harness.budget import Budget, MaxCost, Spending
 from harness.costs import reserve_usd
 from harness.errors import BudgetReachedError
 from harness.messages import Usage
@@ -79,7 +79,7 @@ def test_no_limit_is_passed_whatever_is_asked_at_once(
                 group.create_task(send(one))
 
     run_virtual(work())
-    assert budget.spent_usd == pytest.approx(sum(truly.values()))
+    assert budget.counted_usd == pytest.approx(sum(truly.values()))
     assert budget.reached is bool(refused)
     for one in refused:  # it would not have fitted into what was left when it was refused, nor does it now
         most = reserve_usd(models[one.name], one.estimate, {})
@@ -99,8 +99,55 @@ def test_a_send_of_unknown_cost_counts_in_full_and_is_told_as_unknown() -> None:
         return budget
 
     budget = asyncio.run(work())
-    assert budget.spent_usd == pytest.approx(0.012)
-    assert budget.by_model["a"].to_json() == {"usd": None, "known_usd": 0.0, "sends": 2, "unknown": 1}
+    assert budget.counted_usd == pytest.approx(0.012)
+    assert budget.by_model["a"].to_json() == {
+        "usd": None, "known_usd": 0.0, "sends": 2, "unknown": 1, "at_most_usd": pytest.approx(0.012)
+    }  # fmt: skip
+
+
+def test_what_is_known_is_told_apart_from_a_worst_case() -> None:
+    async def work() -> Budget:
+        budget = Budget(MaxCost(1.0))
+        for usage in (Usage(1000, 10), Usage(), Usage()):
+            async with budget.reserve(model("a"), 1000, {}) as reservation:
+                reservation.settle(usage, billed=True)
+        return budget
+
+    budget = asyncio.run(work())
+    spent = budget.spending()
+    assert (spent.usd, spent.unknown) == (pytest.approx(0.0021), 2)
+    assert spent.at_most_usd == pytest.approx(0.0021 + 2 * 0.012)
+    assert budget.counted_usd == pytest.approx(0.0021 + 2 * 0.012)
+    assert spent.told() == "$0.0021; 2 sends of unknown cost, $0.0240 more at most"
+    assert budget.spending(but=["a"]).told() == "$0.0000"
+
+
+def test_no_most_is_told_where_nothing_bounds_a_send() -> None:
+    async def work() -> Spending:
+        budget = Budget(MaxCost())
+        async with budget.reserve(model("a", output=None), 1000, {}) as reservation:
+            reservation.settle(Usage(), billed=True)
+        return budget.spending()
+
+    spent = asyncio.run(work())
+    assert (spent.at_most_usd, spent.told()) == (None, "$0.0000; 1 send of unknown cost")
+
+
+def test_a_refusal_says_what_one_request_may_cost_why_and_what_to_do() -> None:
+    async def refused(limit: float) -> str:
+        budget = Budget(MaxCost(limit))
+        with pytest.raises(BudgetReachedError) as caught:
+            for _ in range(2):
+                async with budget.reserve(model("a"), 1000, {"max_tokens": 64_000}) as reservation:
+                    reservation.settle(Usage(1000, 10), billed=True)
+        assert budget.stopped == {None: str(caught.value)}
+        return str(caught.value)
+
+    request = "request of 'a' may cost $0.6420 (its output limit is 64000 tokens), more than the "
+    ways = "left; lower max_tokens (--param max_tokens=N) or raise --max-cost"
+    assert asyncio.run(refused(0.5)) == f"--max-cost 0.5 USD is reached: one {request}$0.5000 {ways}"
+    told = f"--max-cost 0.643 USD is reached: $0.0021 spent, and one {request}$0.6409 {ways}"
+    assert asyncio.run(refused(0.643)) == told
 
 
 def test_a_long_request_is_reserved_at_its_own_price() -> None:

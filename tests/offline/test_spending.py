@@ -88,7 +88,10 @@ async def test_what_nobody_knows_is_counted_as_unknown(tmp_path: Path) -> None:
         await built.exchange(UNIT, None, **broken)
         await built.exchange(OTHER, answer(SCALING), link=False, model="whose")
         found = await spent(built)
-    assert found == {"alpha": Spending(pytest.approx(120e-6), 2, 1), "whose": Spending(0.0, 1, 1)}
+    assert found == {
+        "alpha": Spending(pytest.approx(120e-6), 2, 1, unbounded=1),
+        "whose": Spending(0.0, 1, 1, unbounded=1),
+    }
     assert found["alpha"].to_json()["usd"] is None
 
 

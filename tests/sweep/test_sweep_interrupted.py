@@ -64,6 +64,12 @@ def test_a_second_ctrl_c_stops_at_once_and_the_store_stays_sound(tmp_path: Path)
         process.send_signal(signal.SIGINT)
         done = finish(process)
         assert done.code == 130 and time.monotonic() - began < 10
+        cut_off = len(server.arrivals)
+        assert f"note: {cut_off} request{'s were' if cut_off > 1 else ' was'} cut off in flight" in done.err
+        where = ("--store", tmp_path / "store.sqlite3")
+        (run,) = harness("status", "--json", *where).json["runs"]
+        assert run["sessions"][0]["cut_off"] == cut_off
+        assert "nothing is stored" in harness("explain", "--case", "c000", *where).out
         server.release()
         assert harness("store", "verify", "--store", tmp_path / "store.sqlite3").code == 0
         assert harness(*run_args(tmp_path)).code == 0

@@ -146,7 +146,43 @@ def test_what_nobody_knows_is_null_everywhere_and_never_0(tmp_path: Path) -> Non
     assert spent["a"] == {
         "model": "a", "usd": None, "known_usd": pytest.approx(2 * usd("a", 100, 10)), "sends": 3, "unknown": 1
     }  # fmt: skip
-    assert "without a known price: free" in done.err and "what 1 of its sends cost is not known" in done.err
+    assert "without a known price: free" in done.err
+    most = "1 send of unknown cost, $0.00"
+    assert f"spent in this session: ${2 * usd('a', 100, 10):.4f}; {most}" in done.err
+    assert f"  a: ${2 * usd('a', 100, 10):.4f}; {most}" in done.err
+    (session,) = status(tmp_path)["sessions"]
+    assert session["spent_usd"] == pytest.approx(2 * usd("a", 100, 10)), "known, and no guess in it"
+    assert (session["unknown_cost_sends"], session["at_most_usd"]) == (3, None), "two of them unpriced"
+
+
+def test_answers_without_counts_are_told_apart_from_what_is_known(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 4)
+
+    def script(arrival: Arrival) -> Behaviour:
+        counted = case_number(arrival) == 0
+        return chat_reply(answer_text(), usage=(100, 10) if counted else None)
+
+    with ScriptedServer(script) as server:
+        configure(tmp_path, server.url)
+        done = harness(*run_args(tmp_path, "--max-cost", "1", models="a"))
+    assert done.code == 0, done.err
+    (session,) = status(tmp_path)["sessions"]
+    known = usd("a", 100, 10)
+    assert (session["spent_usd"], session["unknown_cost_sends"]) == (pytest.approx(known), 3)
+    more = session["at_most_usd"] - known
+    assert 3 * usd("a", 100, MOST) < more < 3 * usd("a", 5000, MOST)
+    told = f"spent in this session: ${known:.4f}; 3 sends of unknown cost, ${more:.4f} more at most"
+    assert told in done.err
+
+
+def test_a_limit_below_one_request_says_so_and_what_to_do(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 2)
+    with ScriptedServer(lambda arrival: chat_reply(answer_text(), usage=(400, 10))) as server:
+        configure(tmp_path, server.url)
+        done = harness(*run_args(tmp_path, "--max-cost", "0.001", models="a"))
+    assert done.code == 4 and server.arrivals == []
+    assert "note: --max-cost 0.001 USD is reached: one request of 'a' may cost $0.00" in done.err
+    assert "(its output limit is 1000 tokens), more than the $0.0010 left; lower max_tokens" in done.err
 
 
 def test_a_model_at_its_limit_stops_and_the_others_go_on(tmp_path: Path) -> None:

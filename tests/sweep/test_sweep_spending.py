@@ -112,6 +112,8 @@ def test_a_killed_session_is_counted_from_what_it_stored(tmp_path: Path) -> None
         [session] = killed["sessions"]
         assert (session["ended"], session["counted"], session["sends"]) == (None, "exchanges", 18)
         assert session["spent_usd"] == pytest.approx(sum(costs.values()))
+        assert session["unknown_cost_sends"] == 0
+        assert session["at_most_usd"] is None, "what was in flight is not stored"
         server.script = lambda arrival: chat_reply(answer_text(), usage=(100, 10))
         assert harness(*args).code == 0
     whole = status(tmp_path)
@@ -141,7 +143,7 @@ def test_a_send_that_is_cut_off_costs_nobody_knows_what(tmp_path: Path) -> None:
     assert done.code == 130
     stood = status(tmp_path)
     spent = {one["model"]: one for one in stood["spent"]["models"]}
-    assert stood["sessions"][0]["counted"] == "end"
+    assert stood["sessions"][0]["counted"] == "end" and stood["sessions"][0]["cut_off"] == 1
     assert spent["fixer"]["usd"] == pytest.approx(costs["fixer"])
     assert spent["a"] == {
         "model": "a", "usd": None, "known_usd": pytest.approx(costs["a"]), "sends": CASES + 1, "unknown": 1
