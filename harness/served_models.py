@@ -57,8 +57,8 @@ def served_as(manifest: Manifest, model: str, counts: ServedCounts) -> ServedAs:
     """Return who answered for a model of a run and for its reformatter, as JSON, the most frequent first.
 
     `asked` is the run's name of the model that was asked, `model` the name under which it answered (null: not
-    told), `as_asked` whether that is the model or a dated snapshot of it (null: not told). Simulated models
-    and answers from files have none.
+    told), `as_asked` whether that is the model or a dated snapshot of it (null: not told), `dated` whether it
+    is a snapshot of a model that was asked without a date. Simulated models and answers from files have none.
     """
     asked = {"answer": (model, manifest.models[model])}
     reformatter = manifest.models[model].reformatter
