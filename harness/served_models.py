@@ -11,7 +11,6 @@ from typing import Any, Final, TypeAlias
 from harness.canonical import JSON
 from harness.manifest import Manifest, ModelWanted
 from harness.messages import Purpose
-from harness.outcomes import ExchangeOutcome
 
 ServedCounts: TypeAlias = Mapping[tuple[Purpose, str | None], int]
 """Purpose and served model (None: the provider did not say) -> number of answers."""
@@ -46,11 +45,6 @@ def likeness(served: str, asked: str, name: str | None = None) -> Likeness:
     if found is Likeness.ANOTHER and name is not None and not _is_dated(wanted, _plain(name)):
         return _compared(said, _plain(name))
     return found
-
-
-def is_answer(outcome: ExchangeOutcome, served: str | None) -> bool:
-    """Return whether an exchange is a model's answer: what a filter stopped may name none."""
-    return outcome.serves and (served is not None or outcome is not ExchangeOutcome.FILTERED)
 
 
 def served_as(manifest: Manifest, model: str, counts: ServedCounts) -> ServedAs:

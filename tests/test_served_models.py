@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.outcomes import ExchangeOutcome
-from harness.served_models import Likeness, is_answer, likeness, served_notes, together
+from harness.outcomes import ExchangeOutcome, is_answer
+from harness.served_models import Likeness, likeness, served_notes, together
 
 SAME, DATED, ANOTHER = Likeness.SAME, Likeness.DATED, Likeness.ANOTHER
 

@@ -11,8 +11,7 @@ from harness.cache.exchange_rows import unpacked_json
 from harness.cache.parts import StorePart
 from harness.cache.tables import EXCHANGE, UNIT, UNIT_EXCHANGE, UNIT_KEY, AnyRow
 from harness.messages import Purpose
-from harness.outcomes import UNUSABLE, USABLE, ExchangeOutcome, UnitOutcome
-from harness.served_models import is_answer
+from harness.outcomes import UNUSABLE, USABLE, ExchangeOutcome, UnitOutcome, is_answer
 
 MARKS_PAGE: Final = 10_000
 _ANSWERED: Final = sorted(outcome.value for outcome in USABLE | UNUSABLE)

@@ -20,8 +20,8 @@ from harness.offline.score_json import Changes, CommonCases, Score
 from harness.offline.score_ranking import not_common
 from harness.offline.score_rows import Row, Scorer, baseline_rows, model_row, over_repeats, rater_row
 from harness.offline.stored_run import StoredRun, load_run
-from harness.outcomes import UNUSABLE, USABLE, UnitOutcome
-from harness.served_models import ServedCounts, is_answer
+from harness.outcomes import UNUSABLE, USABLE, UnitOutcome, is_answer
+from harness.served_models import ServedCounts
 
 __all__ = ["Score", "score_run"]
 
