@@ -44,6 +44,11 @@ _SERVING = frozenset(
 )
 
 
+def is_answer(outcome: ExchangeOutcome, served_model: str | None) -> bool:
+    """Return whether a model answered in an exchange: what a filter stopped may name none."""
+    return outcome.serves and (served_model is not None or outcome is not ExchangeOutcome.FILTERED)
+
+
 class UnitOutcome(StrEnum):
     """How one unit (case x condition x model x repeat) ended."""
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from sqlalchemy import Select, func, select, tuple_
+from sqlalchemy import Select, and_, func, select, tuple_
 
 from harness.cache.exchange_rows import unpacked_json
 from harness.cache.parts import StorePart
-from harness.cache.tables import UNIT, AnyRow
-from harness.outcomes import UnitOutcome
+from harness.cache.tables import EXCHANGE, UNIT, UNIT_EXCHANGE, UNIT_KEY, AnyRow
+from harness.messages import Purpose
+from harness.outcomes import UNUSABLE, USABLE, ExchangeOutcome, UnitOutcome, is_answer
 
 MARKS_PAGE: Final = 10_000
+_ANSWERED: Final = sorted(outcome.value for outcome in USABLE | UNUSABLE)
 
 Mark: TypeAlias = "tuple[str, int, str | None, int]"
 """A unit's case id, repeat, outcome and `again_after`, within one model and condition."""
@@ -40,6 +42,27 @@ class UnitMarkStore(StorePart):
             UnitCount(model, condition, None if outcome is None else UnitOutcome(outcome), units)
             for model, condition, outcome, units in rows
         ]
+
+    async def count_served(self, run_id: int) -> dict[str, dict[tuple[Purpose, str | None], int]]:
+        """Return model -> who answered how often, of units that have an answer; bodies are not read."""
+        by = (UNIT_EXCHANGE.c.model, UNIT_EXCHANGE.c.purpose, EXCHANGE.c.served_model, EXCHANGE.c.outcome)
+        same_unit = (UNIT.c[column] == UNIT_EXCHANGE.c[column] for column in UNIT_KEY)
+        statement = (
+            select(*by, func.count())
+            .join_from(UNIT, UNIT_EXCHANGE, and_(*same_unit))
+            .join(EXCHANGE, EXCHANGE.c.id == UNIT_EXCHANGE.c.exchange_id)
+            .where(UNIT.c.run_id == run_id, UNIT.c.outcome.in_(_ANSWERED))
+            .where(EXCHANGE.c.id > UNIT.c.again_after)
+            .group_by(*by)
+        )
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(statement)).all()
+        found: dict[str, dict[tuple[Purpose, str | None], int]] = {}
+        for model, purpose, served, outcome, answers in rows:
+            if is_answer(ExchangeOutcome(outcome), served):
+                of_model = found.setdefault(model, {})
+                of_model[purpose, served] = of_model.get((purpose, served), 0) + answers
+        return found
 
     async def unit_marks(
         self, run_id: int, model: str, condition: str, *, page: int = MARKS_PAGE

@@ -33,6 +33,7 @@ from harness.planning import Plan
 from harness.providers.base import TRANSLATED
 from harness.run_opening import Opening, look_at, note_media, open_run
 from harness.run_options import RunOptions, SessionOptions, read_run_options
+from harness.served_models import served_as, served_notes, together
 from harness.session import check_budget, check_headers, needed_keys, open_plans
 from harness.state_reading import read_totals
 from harness.twins import twin_notes
@@ -187,8 +188,15 @@ async def _run(
         say(f"run: {opening.run.name}: {plan.manifest.n_units} units, {opening.n_open} open")
         say_shard(opening)
         ended = await work_on(invocation, plan, store, opening, keys)
-        if ended.code != exit_codes.INTERRUPTED:
-            show_score(await score_run(store, opening.run), as_json=invocation.as_json)
+        if ended.code == exit_codes.INTERRUPTED:
+            counts = await store.count_served(opening.run.id)
+            served = together(served_as(plan.manifest, name, one) for name, one in counts.items())
+        else:
+            score = await score_run(store, opening.run)
+            served = score.served_as()
+            show_score(score, as_json=invocation.as_json)
+        for note in served_notes(served):
+            say(f"warning: {note}")
         totals = await read_totals(store, opening.run.id, opening.states.wanted)
     for told in ended.stopped:  # below the table, where it is read
         say(f"note: {told}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from harness.benchmarks.base import MetricColumn, get_benchmark
+from harness.served_models import served_notes
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -88,6 +89,9 @@ def _reading(
     for row in others:
         yield from _row(row, reading, layout)
     yield from _differing_n([*models, *others], reading, layout.columns, width)
+    if reading == "as_answered":
+        for note in (note for row in models for note in served_notes(row["served_as"])):
+            yield from _wrap(f"  {note}", width, indent="    ")
 
 
 def _head(layout: _Layout) -> Iterator[str]:

@@ -24,6 +24,7 @@ from harness.manifest import Manifest, read_manifest
 from harness.moments import shown_moment
 from harness.offline.spending import spent_by_model
 from harness.outcomes import INCOMPLETE, USABLE, UnitOutcome
+from harness.served_models import served_as, served_notes, together
 
 _FLAGS = {
     "synthetic": "SYNTHETIC cases", "simulated": "SIMULATED models", "imported": "IMPORTED answers",
@@ -64,8 +65,12 @@ async def _one_run(url: str, reference: str) -> Facts:
         manifest = read_manifest(run.manifest)
         summary = await _summary(store, run)
         counts = await store.count_units(run.id)
+        served = await store.count_served(run.id)
         models = [
-            _model_facts(name, manifest, counts, await store.unit_errors(run.id, name, but=USABLE))
+            {
+                **_model_facts(name, manifest, counts, await store.unit_errors(run.id, name, but=USABLE)),
+                "served_as": served_as(manifest, name, served.get(name, {})),
+            }
             for name in manifest.models
         ]
         counted = await _counted_sessions(store, run, summary["sessions"])
@@ -216,6 +221,8 @@ def _print_run(facts: Facts) -> None:
         click.echo(f"  {model['model']}: {outcomes}")
         for reason in model["reasons"]:
             click.echo(printable(f"    {reason['units']} x {reason['reason']}"))
+    for note in served_notes(together(model["served_as"] for model in facts["models"])):
+        click.echo(printable(f"  {note}"))
     _print_spent(facts["spent"])
     for session in facts["sessions"]:
         ended = session["ended"] or "now: still running, or killed"

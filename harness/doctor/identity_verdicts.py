@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import astuple
 from typing import Final
@@ -14,9 +13,9 @@ from harness.nearest import nearest
 from harness.outcomes import ExchangeOutcome as Outcome
 from harness.providers.limit_headers import LearnedLimits
 from harness.providers.model_pages import Listing
+from harness.served_models import Likeness, likeness
 from harness.settings import Model
 
-_DATED: Final = re.compile(r"[-@](?:\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{2,8})")
 _NAMED: Final = 3
 _KINDS: Final = ("requests", "tokens", "input tokens", "output tokens")
 
@@ -82,19 +81,14 @@ def on_served(names: tuple[str | None, ...], model: Model) -> Finding:
     if len(said) > 1:
         told = f"{', '.join(map(repr, said))} answered in turn"
         return Finding("served", Level.WARN, told, "name a dated model, so that all cases get the same one")
-    asked, served = _plain(model.model), _plain(said[0])
-    if asked == served:
+    how = likeness(said[0], model.model, model.name)
+    if how is Likeness.SAME:
         return Finding("served", Level.OK, f"as asked: {said[0]!r}")
-    if _DATED.fullmatch(served.removeprefix(asked)) and served.startswith(asked):
+    if how is Likeness.DATED:
         told = f"{model.model!r} stands for {said[0]!r} today"
         return Finding("served", Level.OK, told, "name the dated one where results must stay comparable")
     told = f"{said[0]!r} answered, asked was {model.model!r}"
     return Finding("served", Level.WARN, told, "that is another model or date: check `model`, and the server")
-
-
-def _plain(name: str) -> str:
-    """Return a model's name without what routers and Google put before it."""
-    return name.rsplit("/", 1)[-1].casefold()
 
 
 def on_limits(limits: LearnedLimits, model: Model, wait_s: float | None) -> Finding:

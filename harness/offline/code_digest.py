@@ -85,6 +85,7 @@ SCORES = (
     "offline/score_rows.py",
     "outcomes.py",
     "scoring",
+    "served_models.py",
 )
 """Files and folders that turn what was read into numbers; the benchmark's package comes on top."""
 

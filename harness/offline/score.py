@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from harness.benchmarks.base import CaseSet, MetricValue, chosen_conventions
 from harness.cache.rows import Run
 from harness.cache.store import Store
+from harness.messages import Purpose
 from harness.offline.derived import DerivedTables
 from harness.offline.references import References, correct_references
 from harness.offline.replay import ReplayedUnit, Replayer
@@ -18,7 +20,8 @@ from harness.offline.score_json import Changes, CommonCases, Score
 from harness.offline.score_ranking import not_common
 from harness.offline.score_rows import Row, Scorer, baseline_rows, model_row, over_repeats, rater_row
 from harness.offline.stored_run import StoredRun, load_run
-from harness.outcomes import UNUSABLE, USABLE, UnitOutcome
+from harness.outcomes import UNUSABLE, USABLE, UnitOutcome, is_answer
+from harness.served_models import ServedCounts
 
 __all__ = ["Score", "score_run"]
 
@@ -107,26 +110,29 @@ class _Scoring:
 
     async def _model_rows(self) -> list[Row]:
         rows: list[Row] = []
-        columns = self._scorer.columns()
+        columns, served = self._scorer.columns(), Counter[tuple[Purpose, str | None]]()
         current: tuple[str, str] | None = None
         async for replayed in replay_units(self._store, self._stored, self._replayer):
             row = replayed.unit.model, replayed.unit.condition
             if current is not None and row != current:
-                rows.append(self._model_row(current, columns.units()))
-                columns = self._scorer.columns()
+                rows.append(self._model_row(current, columns.units(), served))
+                columns, served = self._scorer.columns(), Counter()
             current = row
             self._changes.note(replayed)
+            served.update(_served(replayed))
             numbers = self._add(columns, replayed)
             if self._on_unit is not None:
                 self._on_unit(replayed, numbers)
         if current is not None:
-            rows.append(self._model_row(current, columns.units()))
+            rows.append(self._model_row(current, columns.units(), served))
         return rows
 
-    def _model_row(self, row: tuple[str, str], units: RowUnits) -> Row:
+    def _model_row(self, row: tuple[str, str], units: RowUnits, served: ServedCounts) -> Row:
         model, condition = row
         left_out = self._case_errors[condition]
-        return model_row(model, condition, units, scorer=self._scorer, left_out=left_out)
+        return model_row(
+            model, condition, units, scorer=self._scorer, left_out=left_out, served=served
+        )
 
     def _add(self, columns: UnitColumns, replayed: ReplayedUnit) -> Sequence[float] | None:
         """Add a unit to the columns of its row; return its numbers, None where it is nobody's answer."""
@@ -168,6 +174,16 @@ class _Scoring:
     def _value(self, units: RowUnits, metric: str) -> MetricValue:
         repeats = range(1, self._stored.manifest.repeats + 1)
         return over_repeats(units, repeats, self._scorer)[metric]
+
+
+def _served(replayed: ReplayedUnit) -> Iterator[tuple[Purpose, str | None]]:
+    """Yield purpose and served model of each answer of this round, where the run ended in an answer."""
+    if replayed.state is None or replayed.state.outcome not in _ANSWERED:
+        return
+    for link, exchange in replayed.links:
+        data = exchange.data
+        if exchange.id > replayed.state.again_after and is_answer(data.outcome, data.served_model):
+            yield link.purpose, data.served_model
 
 
 _ANSWERED = USABLE | UNUSABLE

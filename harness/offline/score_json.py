@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from harness.benchmarks.base import MetricValue
 from harness.cache.rows import UnitId
@@ -15,6 +16,7 @@ from harness.offline.score_ranking import Rank, rank_models, ranked_values
 from harness.offline.score_rows import Row
 from harness.offline.stored_run import StoredRun
 from harness.outcomes import UnitOutcome
+from harness.served_models import ServedAs, served_as, together
 
 PARSER = "parser-1"
 """Name of the way in which answers are read; its digest says exactly which code."""
@@ -84,8 +86,18 @@ class Score:
                 "units": self.changes.units, "steps": dict(sorted(self.changes.steps.items()))
             },
             "common_cases": {name: self._common_json(common) for name, common in self.common.items()},
-            "rows": [row_json(row, rank, imported=self._is_imported(row)) for row, rank in self._ranked()],
+            "rows": [
+                row_json(row, rank, imported=self._is_imported(row), served=self._served_as(row))
+                for row, rank in self._ranked()
+            ],
         }
+
+    def served_as(self) -> list[dict[str, Any]]:
+        """Return who answered for each model and reformatter, over all conditions."""
+        return together(self._served_as(row) for row in self.rows)
+
+    def _served_as(self, row: Row) -> ServedAs:
+        return served_as(self.stored.manifest, row.name, row.served) if row.kind == "model" else []
 
     def _is_imported(self, row: Row) -> bool:
         return row.kind == "model" and self.stored.manifest.models[row.name].imported
@@ -108,13 +120,17 @@ class Score:
         return {"metric": self.metric, "n_cases": common.n_cases, "rows": rows}
 
 
-def row_json(row: Row, rank: Rank | None, *, imported: bool = False) -> JSON:
-    """Return one row as the scores have it; only models have a rank. `imported`: read from files."""
+def row_json(row: Row, rank: Rank | None, *, imported: bool = False, served: Sequence[JSON] = ()) -> JSON:
+    """Return one row as the scores have it; only models have a rank. `imported`: read from files.
+
+    `served`: who answered (`harness.served_models.served_as`).
+    """
     return {
         "model": row.name,
         "kind": row.kind,
         "condition": row.condition,
         "imported": imported,
+        "served_as": list(served),
         "rank": None if rank is None else rank.place,
         "rank_reason": _rank_reason(row, rank, imported=imported),
         "n_cases": row.n_cases,

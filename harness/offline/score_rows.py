@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -15,6 +15,7 @@ from harness.canonical import JSON
 from harness.offline.case_index import CaseIndex
 from harness.offline.row_units import OUTCOMES, RowUnits, UnitColumns
 from harness.outcomes import INCOMPLETE, UNUSABLE, USABLE, UnitOutcome
+from harness.served_models import ServedCounts
 
 RowKind: TypeAlias = Literal["model", "rater", "baseline"]
 Metrics: TypeAlias = Mapping[str, MetricValue]
@@ -61,6 +62,8 @@ class Row:
     valid_only: Metrics
     not_applicable: tuple[str, ...] = ()
     not_rated: tuple[str, ...] = ()
+    served: ServedCounts = field(default_factory=dict)
+    """Who answered, of a model's row."""
 
     @property
     def incomplete(self) -> bool:
@@ -69,7 +72,13 @@ class Row:
 
 
 def model_row(
-    name: str, condition: str, units: RowUnits, *, scorer: Scorer, left_out: Collection[int]
+    name: str,
+    condition: str,
+    units: RowUnits,
+    *,
+    scorer: Scorer,
+    left_out: Collection[int],
+    served: ServedCounts,
 ) -> Row:
     """Return a model's row; cases `left_out` (no model could be sent them) enter no number.
 
@@ -93,6 +102,7 @@ def model_row(
         as_answered=over_repeats(answered, repeats, scorer),
         valid_only=over_repeats(usable, repeats, scorer),
         not_applicable=tuple(map(scorer.cases.id, not_applicable)),
+        served=served,
     )
 
 

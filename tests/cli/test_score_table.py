@@ -24,7 +24,7 @@ def row(name: str, value: float | None, **changes: Any) -> dict[str, Any]:
         )
     }  # fmt: skip
     whole = {
-        "model": name, "kind": "model", "condition": "both", "imported": False, "rank": None,
+        "model": name, "kind": "model", "condition": "both", "imported": False, "served_as": [], "rank": None,
         "rank_reason": None, "n_cases": n, "n_units": n, "outcomes": {"valid": n}, "incomplete": False,
         "to_complete": 0, "coverage": 1.0,
         "not_applicable": [], "not_rated": [], "as_answered": metrics, "valid_only": metrics,

@@ -101,6 +101,7 @@ def test_imported_answers_get_the_numbers_that_asked_ones_get(folder: Path) -> N
     score = harness("score", "--json").json
     theirs, ours = model_row(score, "m"), model_row(asked, "m")
     assert theirs.pop("imported") is True and ours.pop("imported") is False
+    assert (theirs.pop("served_as"), [one["model"] for one in ours.pop("served_as")]) == ([], ["m"])
     assert theirs == ours
     assert theirs["as_answered"]["fine.exact_match"]["value"] == 1
 

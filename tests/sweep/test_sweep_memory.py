@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -90,8 +91,9 @@ def test_cases_units_and_requests_in_memory_do_not_grow_with_the_run(
     assert not alive
 
 
-async def nothing(*args: object) -> None:
+async def nothing(*args: object) -> SimpleNamespace:
     """Score no run: scoring may hold cases as it likes."""
+    return SimpleNamespace(served_as=list)
 
 
 def test_planning_and_a_forecast_hold_one_batch_of_cases(
