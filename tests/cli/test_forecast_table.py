@@ -9,9 +9,8 @@ from harness.dry_run import Forecast
 
 
 def forecast(model: str, usd: float = 69.68) -> Forecast:
-    return Forecast(
-        model, 2400, 1200, 100, 1100, 0, 416_000, 13_600_000, 55_000, 11_800_000, usd_low=usd / 90, usd_high=usd
-    )
+    tokens = (416_000, 13_600_000, 55_000, 11_800_000)
+    return Forecast(model, 2400, 1200, 100, 1100, 0, *tokens, usd_low=usd / 90, usd_high=usd)
 
 
 LONG = "openrouter/google/gemini-3-flash-preview-of-a-rather-long-name"
