@@ -61,7 +61,7 @@ def chosen_models(options: RunOptions, config: Config, benchmark: Benchmark) -> 
 
 
 def retired_notes(models: Mapping[str, ModelPlan], config: Config) -> list[str]:
-    """Return a sentence for each model that its provider has withdrawn (nothing is sent to it there) or will soon."""
+    """Return a sentence for each model that its provider withdrew (nothing is sent there), or soon will."""
     told = [
         f"model {name!r} is retired by its provider ({config.asked_elsewhere[name]}), and asked at the "
         f"base_url that you gave for {plan.model.provider.name!r}"
