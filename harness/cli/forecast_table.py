@@ -47,7 +47,7 @@ def print_forecast(
     unpriced = [one.model for one in forecasts if one.usd_low is None]
     unpriced += [one.model.name for one in asked if one.unpriced and one.model.name not in unpriced]
     if unpriced:
-        click.echo(f"price unknown: {', '.join(unpriced)}")
+        _print_filled(f"price unknown: {', '.join(unpriced)}")
 
 
 def _told(one: Restating) -> str:

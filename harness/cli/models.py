@@ -113,8 +113,8 @@ def _none_found(text: str, config: Config) -> str:
     provider = config.known_providers.get(name)
     if slash and model_id and provider is not None and provider.adapter != "simulator":
         return (
-            f"no entry matches {text!r}, and it can be asked all the same: --models {text} asks {name!r} for "
-            f"{model_id!r}; its price and limits are not known here"
+            f"note: no entry matches {text!r}, and it can be asked all the same: --models {text} asks "
+            f"{name!r} for {model_id!r}; its price and limits are not known here"
         )
     return f"no model matches {text!r}; 'harness models' lists all"
 
