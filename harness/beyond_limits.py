@@ -18,6 +18,8 @@ class Beyond:
     """Units of one model that would end as `not_applicable`, by the setting that says so."""
 
     counts: dict[str, int] = field(default_factory=dict)
+    unreadable: int = 0
+    """Units whose media cannot be sent to anyone."""
     first: dict[str, str] = field(default_factory=dict)
     """Setting -> the first case beyond it, and the sentence about it."""
 
@@ -32,6 +34,11 @@ class Beyond:
         for limit, count in sorted(self.counts.items()):
             yield f"{model}: {what} beyond its {limit}: {count}; first: {self.first[limit]}"
 
+    @property
+    def total(self) -> int:
+        """How many cannot be sent."""
+        return self.unreadable + sum(self.counts.values())
+
     def to_json(self) -> Mapping[str, JSON]:
         """Return limit -> number."""
         return dict(self.counts)
@@ -40,17 +47,19 @@ class Beyond:
 def beyond_limits(benchmark: Benchmark, cases: Iterable[Case], plan: ModelPlan) -> Beyond:
     """Return which cases a model cannot be asked in the main conditions; may read images.
 
-    A case counts once. Those that no model could be sent are left out.
+    A case counts once. Those that no model could be sent are counted apart.
     """
     found = Beyond()
     prompts = {name: benchmark.prompt(name) for name in benchmark.main_conditions}
     for case in cases:
         try:
-            for condition, prompt in prompts.items() if case.problem is None else ():
+            if case.problem is not None:
+                raise MediaError(case.problem)
+            for condition, prompt in prompts.items():
                 messages = with_recipes(benchmark.render(case, condition, prompt), plan)
                 build(Request(messages, params=plan.params), plan.model)
         except (MediaLimitError, UnsupportedInputError) as error:
             found.add(case.id, error)
         except MediaError:
-            continue
+            found.unreadable += 1
     return found

@@ -11,7 +11,7 @@ from harness.benchmarks.base import BENCHMARKS
 from harness.canonical import JSON
 from harness.catalogue import CATALOGUE_DIR, Entry, named_tables, read_catalogue
 from harness.errors import ConfigError, UnknownNameError
-from harness.model_facts import priced, replaced, retired_elsewhere, sourced
+from harness.model_facts import ending_soon, priced, replaced, retired_elsewhere, sourced
 from harness.nearest import nearest, nearest_or_known
 from harness.settings import Model, Provider
 from harness.settings_check import build_model, build_provider, check_keys, check_recipe
@@ -45,6 +45,8 @@ class Config:
     written_params: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict)
     asked_elsewhere: Mapping[str, str] = field(default_factory=dict)
     """Models that are retired where the catalogue knows them, but not at the user's address -> why."""
+    ending_soon: Mapping[str, str] = field(default_factory=dict)
+    """Models whose providers withdraw them within a month, or were to by now -> a sentence about it."""
 
     def benchmark(self, name: str) -> BenchmarkConfig:
         """Return what the user says about a benchmark; nothing said gives the defaults."""
@@ -128,9 +130,11 @@ def load_config(
     written_providers = named_tables(tables, "providers", source)
     providers = _providers(_overlaid(catalogue.providers, written_providers, source))
     overlaid = _overlaid(catalogue.models, priced(written_models, source), source)
-    models = _models(overlaid, providers, today or datetime.now(UTC).date())
+    today = today or datetime.now(UTC).date()
+    models = _models(overlaid, providers, today)
     moved = {name for name, table in written_providers.items() if table.get("base_url")}
     elsewhere = retired_elsewhere(models, written_models, moved)
+    withdrawn = {name: models[name] for name in elsewhere}
     models |= {name: models[name].model_copy(update={"retired": None}) for name in elsewhere}
     models |= {  # nor is anyone replaced there, on whatever day
         name: model.model_copy(update={"replaced_on": None})
@@ -144,6 +148,7 @@ def load_config(
         known_providers=providers,
         known_models=models,
         asked_elsewhere=elsewhere,
+        ending_soon=ending_soon({**models, **withdrawn}, written_models, moved, today),
         written_params={name: _params(table) for name, table in written_models.items()},
     )
 

@@ -171,6 +171,7 @@ class Fault:
 
     `wait_s` is how long the provider said to wait, in seconds (None: it did not say).
     `maybe_billed`: the request may have been worked on, and paid, all the same.
+    `quoted`: `message` is what the provider said, and no sentence of ours.
     """
 
     outcome: ExchangeOutcome
@@ -179,3 +180,4 @@ class Fault:
     wait_s: float | None = None
     maybe_billed: bool = False
     usage: Usage = Usage()
+    quoted: bool = field(default=False, compare=False)

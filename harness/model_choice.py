@@ -61,13 +61,16 @@ def chosen_models(options: RunOptions, config: Config, benchmark: Benchmark) -> 
 
 
 def retired_notes(models: Mapping[str, ModelPlan], config: Config) -> list[str]:
-    """Return a sentence for each model that its provider has withdrawn: nothing is sent to it there."""
+    """Return a sentence for each model that its provider withdrew (nothing is sent there), or soon will."""
     told = [
         f"model {name!r} is retired by its provider ({config.asked_elsewhere[name]}), and asked at the "
         f"base_url that you gave for {plan.model.provider.name!r}"
         for name, plan in models.items()
         if name in config.asked_elsewhere
     ]
+    reformatters = {plan.reformatter.name for plan in models.values() if plan.reformatter is not None}
+    near = {*models, *reformatters} & config.ending_soon.keys()
+    told += [config.ending_soon[name] for name in sorted(near)]
     return told + [
         f"model {name!r} is retired: {plan.model.retired}. Stored answers are used, nothing is sent to it; "
         f"if it is served all the same, write retired = '' under [models.{json.dumps(name)}] in harness.toml"

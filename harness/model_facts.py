@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from datetime import date
 from pathlib import Path
+from typing import Final
 
 from harness.settings import Model
 from harness.toml_file import Table
+
+SOON_DAYS: Final = 30
+"""How long before its end a model's user is told of that."""
 
 
 def priced(tables: Mapping[str, Table], source: str) -> dict[str, Table]:
@@ -42,6 +46,28 @@ def replacement(model: Model, today: date) -> str | None:
     if model.retired is not None or model.replaced_on is None or today < model.replaced_on:
         return None
     return f"since {model.replaced_on} its provider answers with another model ({model.note})"
+
+
+def ending_soon(
+    models: Mapping[str, Model], written: Mapping[str, Table], moved: Collection[str], today: date
+) -> dict[str, str]:
+    """Return the models that their providers withdraw within `SOON_DAYS`, or meant to by now -> a sentence.
+
+    At an address of the user's (`moved`) only what the user wrote (`written`) counts.
+    """
+    told = {}
+    for name, model in models.items():
+        days = {"retires_on": model.retires_on, "replaced_on": model.replaced_on}
+        if model.provider.name in moved:
+            days = {field: day for field, day in days.items() if field in written.get(name, {})}
+        day = min((one for one in days.values() if one is not None), default=None)
+        if day is None or model.retired or (day - today).days > SOON_DAYS:
+            continue
+        note = f" ({model.note})" if model.note else ""
+        told[name] = f"model {name!r} ends soon: its provider withdraws it on {day}{note}"
+        if day <= today:
+            told[name] = f"model {name!r} may be gone: its provider was to withdraw it on {day}{note}"
+    return told
 
 
 def retired_elsewhere(

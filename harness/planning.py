@@ -220,7 +220,7 @@ def _notes(
             notes.append(f"--param {name} is sent as it is written, and a server may ignore it{hint}")
     broken, first = broken_cases(cases.cases)
     if broken:
-        notes.append(f"{broken} cases cannot be asked and end as case_error; first: {first}")
+        notes.append(f"cases that cannot be asked and end as case_error: {broken}; first: {first}")
     recipes = {name: plan.image_recipe for name, plan in models.items() if plan.image_recipe != ORIGINAL}
     if recipes:
         told = ", ".join(f"{name} {recipe}" for name, recipe in recipes.items())

@@ -170,6 +170,8 @@ class Model(MediaLimits):
     """Set when the provider no longer serves it: the date or fact, and what to use instead."""
     replaced_on: date | None = None
     """From this day (UTC) the provider answers with another model under this name: then it is retired."""
+    retires_on: date | None = None
+    """The day on which the provider means to withdraw it: told when it is near. It is asked all the same."""
     note: str | None = None
 
     @property

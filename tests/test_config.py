@@ -228,6 +228,32 @@ class TestRetirement:
         assert "since 2025-06-01" in config.asked_elsewhere["acme-large"]
         assert self.on(catalogue, date(2025, 5, 1), text).model("acme-large").replaced_on is None
 
+    @pytest.mark.parametrize(
+        ("day", "words"),
+        [
+            (date(2025, 5, 1), None),
+            (date(2025, 5, 2), "ends soon: its provider withdraws it on 2025-06-01 (large-2 answers"),
+            (date(2025, 6, 1), "may be gone: its provider was to withdraw it on 2025-06-01 (large-2 answers"),
+        ],
+    )
+    def test_an_end_is_told_from_thirty_days_before_it(
+        self, catalogue: Path, day: date, words: str | None
+    ) -> None:
+        text = "[models.acme-large]\nretires_on = '2025-06-01'\nreplaced_on = '2026-01-01'"
+        found = self.on(catalogue, day, text).ending_soon
+        assert (words is None and found == {}) or (words is not None and words in found["acme-large"])
+
+    def test_the_day_of_another_model_under_the_name_is_an_end_too(self, catalogue: Path) -> None:
+        assert "2025-06-01" in self.on(catalogue, date(2025, 5, 31)).ending_soon["acme-large"]
+        assert self.on(catalogue, date(2025, 6, 1)).ending_soon == {}  # retired, which is told by itself
+
+    def test_the_catalogues_end_is_not_told_of_the_users_address(self, catalogue: Path) -> None:
+        text = "[providers.acme]\nbase_url = 'http://127.0.0.1:1/v1'\n"
+        assert self.on(catalogue, date(2025, 5, 31), text).ending_soon == {}
+        assert self.on(catalogue, date(2025, 6, 2), text).ending_soon == {}
+        own = f"{text}[models.acme-large]\nretires_on = '2025-06-09'"
+        assert "on 2025-06-09" in self.on(catalogue, date(2025, 5, 31), own).ending_soon["acme-large"]
+
     def test_what_the_user_calls_retired_is_so_at_any_address(self, catalogue: Path) -> None:
         text = "[providers.acme]\nbase_url = 'http://127.0.0.1:1/v1'\n[models.acme-large]\nretired = 'gone'"
         config = self.on(catalogue, date(2025, 5, 1), text)

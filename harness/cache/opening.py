@@ -57,7 +57,9 @@ async def is_there(url: str) -> bool:
 async def _open_file(url: str, options: OpenOptions) -> tuple[Database, str | None]:
     path = sqlite_path(url)
     if not path.exists() and not options.create:
-        raise StoreError(f"there is no store at {display(url)!r}; give another place with --store")
+        raise StoreError(
+            f"there is no store at {display(url)!r}; give another place with --store, or run something first"
+        )
     if options.create:
         create_file(path)
     check_file(path)

@@ -103,7 +103,9 @@ def _check(place: _Place, name: str, options: OpenOptions) -> None:
             "?schema=NAME in the store's URL"
         )
     if not options.create:
-        raise StoreError(f"there is no store at {name!r}; give another place with --store")
+        raise StoreError(
+            f"there is no store at {name!r}; give another place with --store, or run something first"
+        )
     if not place.may_create:
         raise StoreError(
             f"cannot create a store at {name!r}: this user may not make tables there; have the database's "

@@ -18,6 +18,8 @@ from harness.exit_codes import OK, USAGE
 from harness.model_choice import image_recipe_of
 from harness.plans import ModelPlan
 
+_PLURALS = ("cases", "groups")
+
 
 @click.group("data", epilog="Example: harness data check --benchmark triage --data data/triage")
 def command() -> None:
@@ -65,8 +67,9 @@ def check(
         say(f"error: problems in {str(folder)!r}: {len(problems)}; mend them and check again")
         return USAGE
     for name, count in counts.items():
-        click.echo(f"{count:>7}  {name}")
+        click.echo(f"{count:>7}  {name.removesuffix('s') if count == 1 and name in _PLURALS else name}")
     for name, one in beyond.items():
+        click.echo(f"{name}: {len(asked) - one.total} of {len(asked)} can be sent")
         for told in one.told(name, "cases"):
             click.echo(textwrap.fill(told, terminal_width(), subsequent_indent="  ", break_on_hyphens=False))
     return OK

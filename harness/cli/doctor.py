@@ -15,9 +15,12 @@ from harness.cli.options import config_option, json_option, print_json, say
 from harness.cli.session_options import comma_list
 from harness.config import load_config
 from harness.errors import ConfigError
+from harness.providers.base import TRANSLATED
+from harness.providers.litellm_presence import check_installed
 
 if TYPE_CHECKING:
     from harness.doctor.findings import Examined
+    from harness.settings import Model
 
 
 @click.command("doctor", epilog="Example: harness doctor --models gemini-3-flash,o3")
@@ -63,8 +66,9 @@ def command(
     choice = choose(config, names, os.environ)
     for note in choice.notes:
         say(note)
+    chosen = _sendable(choice.models, named=bool(names), dry_run=dry_run)
     terms = Terms(total_s, every_mode)
-    estimates = [estimate(model, terms) for model in choice.models]
+    estimates = [estimate(model, terms) for model in chosen]
     if dry_run:
         if as_json:
             print_json([estimate_facts(one) for one in estimates])
@@ -85,10 +89,29 @@ def command(
     keys = {name: value.strip() for name, value in config.api_keys(os.environ).items()}
     SECRET_VARIABLES.update(keys)
     try:
-        asyncio.run(examine_all(choice.models, keys, terms, on_examined))
+        asyncio.run(examine_all(chosen, keys, terms, on_examined))
     finally:
         if as_json:
             print_json([facts(one) for one in found])
-        say(summary(found, len(choice.models)))
+        say(summary(found, len(chosen)))
     failed = any(one.level is Level.FAIL for one in found)
     return exit_codes.INCOMPLETE if failed else exit_codes.OK
+
+
+def _sendable(models: tuple[Model, ...], *, named: bool, dry_run: bool) -> tuple[Model, ...]:
+    """Return the models that can be asked, those without a translator left out where nobody named them.
+
+    Raises ConfigError where that leaves nothing, or a named model lacks it; a dry run says so instead.
+    """
+    others = tuple(model for model in models if model.provider.adapter not in TRANSLATED)
+    try:
+        if len(others) < len(models):
+            check_installed()
+    except ConfigError as error:
+        if others and not named:
+            say(f"note: not asked: {error}")
+            return others
+        if not dry_run:
+            raise
+        say(f"note: without --dry-run this would stop: {error}")
+    return models

@@ -117,7 +117,8 @@ def _told(one: Facts) -> Iterator[str]:
     if one["finish_reason"]:
         yield f"finish reason: {one['finish_reason']}"
     if one["message"]:
-        words = "why there is no answer" if one["imported"] else "the provider's words"
+        quoted = one["quoted"] and not one["imported"]
+        words = "the provider's words" if quoted else "why there is no answer"
         yield f"{words}: {_cut(one['message'])}"
     if one["outcome"] != one["stored_outcome"]:
         yield f"when it came it was read as {one['stored_outcome']}"

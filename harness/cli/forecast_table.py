@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator, Sequence
 
 import click
 
-from harness.cli.options import print_json
-from harness.cli.tables import Column, render_table, terminal_width
+from harness.cli.options import print_json, printable
+from harness.cli.tables import Column, display_width, render_table, terminal_width
 from harness.dry_run import Forecast, Restating
 from harness.planning import Plan
 from harness.unit_states import UnitStates
+
+COLUMNS = (
+    Column("model"),
+    *(Column(title, right=True) for title in ("done", "stored", "to send", "in", "out", "USD")),
+)
 
 
 def print_forecast(
@@ -29,28 +35,9 @@ def print_forecast(
             }
         )
         return
-    columns = [
-        Column("model"),
-        *(
-            Column(title, right=True)
-            for title in ("units", "done", "stored", "to send", "tokens in", "tokens out", "USD")
-        ),
-    ]
-    rows = [
-        (
-            one.model,
-            one.units,
-            one.finished,
-            one.stored,
-            one.to_send,
-            _range(one.input_tokens_low, one.input_tokens_high),
-            _range(one.output_tokens_low, one.output_tokens_high),
-            _usd_range(one.usd_low, one.usd_high),
-        )
-        for one in forecasts
-    ]
-    click.echo(render_table(columns, rows))
-    click.echo("tokens and USD: from one short answer a unit to all attempts in full")
+    for line in table(forecasts, terminal_width()):
+        click.echo(line)
+    click.echo("in and out: tokens; these and USD: from one short answer a unit to all attempts\nin full")
     asked = [one for one in restating if one.asks]
     for reformatter in asked:
         _print_filled(_told(reformatter))
@@ -60,7 +47,7 @@ def print_forecast(
     unpriced = [one.model for one in forecasts if one.usd_low is None]
     unpriced += [one.model.name for one in asked if one.unpriced and one.model.name not in unpriced]
     if unpriced:
-        click.echo(f"price unknown: {', '.join(unpriced)}")
+        _print_filled(f"price unknown: {', '.join(unpriced)}")
 
 
 def _told(one: Restating) -> str:
@@ -78,6 +65,32 @@ def _print_filled(told: str) -> None:
     click.echo(textwrap.fill(told, terminal_width(), subsequent_indent="  ", break_on_hyphens=False))
 
 
+def table(forecasts: Sequence[Forecast], width: int) -> Iterator[str]:
+    """Give the lines of the table; a name too long for `width` columns stands whole in a line of its own."""
+    numbers = [_numbers(one) for one in forecasts]
+    bare = render_table(COLUMNS, [("", *row) for row in numbers], width).split("\n")
+    room = max(len(COLUMNS[0].title), width - max(map(display_width, bare)) + len(COLUMNS[0].title))
+    names = [one.model if display_width(one.model) <= room else "" for one in forecasts]
+    rows = [(name, *row) for name, row in zip(names, numbers, strict=True)]
+    title, rule, *lines = render_table(COLUMNS, rows, width).split("\n")
+    yield from (title, rule)
+    for one, name, line in zip(forecasts, names, lines, strict=True):
+        if not name:
+            yield printable(one.model)
+        yield line
+
+
+def _numbers(one: Forecast) -> tuple[object, ...]:
+    return (
+        f"{one.finished}/{one.units}",
+        one.stored,
+        one.to_send,
+        _range(one.input_tokens_low, one.input_tokens_high),
+        _range(one.output_tokens_low, one.output_tokens_high),
+        _usd_range(one.usd_low, one.usd_high),
+    )
+
+
 def _range(low: int, high: int | None) -> str:
     return f"{_short(low)}-{'?' if high is None else _short(high)}"
 
@@ -92,4 +105,8 @@ def _short(count: int) -> str:
 def _usd_range(low: float | None, high: float | None) -> str:
     if low is None:
         return "unknown"
-    return f"{low:.2f}-{'?' if high is None else f'{high:.2f}'}"
+    return f"{_usd(low)}-{'?' if high is None else _usd(high)}"
+
+
+def _usd(amount: float) -> str:
+    return f"{amount:.2f}" if amount < 1000 else f"{amount:.0f}"

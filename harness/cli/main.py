@@ -174,7 +174,9 @@ def _tell(text: str) -> None:
     for name, value in os.environ.items():
         if (name.endswith("_API_KEY") or name in SECRET_VARIABLES) and len(value.strip()) >= 8:
             text = _without(text, value.strip(), f"[{name}]")
-    click.echo(text, err=True)
+    from harness.cli.options import fitted
+
+    click.echo(fitted(text), err=True)
 
 
 def _without(text: str, key: str, shown: str) -> str:

@@ -37,6 +37,11 @@ def key_state(model: Model, environ: Mapping[str, str]) -> str:
     return "set" if environ.get(name) else "missing"
 
 
+def elsewhere_told(withdrawn: str) -> str:
+    """Return what to say of a model that its provider withdrew, and that is asked at the user's address."""
+    return f"its provider withdrew it ({withdrawn}); asked at your base_url all the same"
+
+
 def key_told(provider: Provider, environ: Mapping[str, str]) -> str:
     """Return a provider's variable and whether it is set, in words."""
     name = provider.api_key_env
@@ -45,10 +50,14 @@ def key_told(provider: Provider, environ: Mapping[str, str]) -> str:
     return f"{name} is {'set' if environ.get(name) else 'missing'}"
 
 
-def card(model: Model, environ: Mapping[str, str]) -> Iterator[str]:
-    """Give the lines of a model's card; what nobody said is a question mark."""
+def card(model: Model, environ: Mapping[str, str], withdrawn: str | None = None) -> Iterator[str]:
+    """Give the lines of a model's card; what nobody said is a question mark.
+
+    `withdrawn`: why its provider no longer serves it, where it is asked at an address of the user's.
+    """
     yield model.name
-    for label, value in _rows(model, environ):
+    told = [("retired", elsewhere_told(withdrawn))] if withdrawn else []
+    for label, value in (*told, *_rows(model, environ)):
         yield from textwrap.wrap(
             value,
             terminal_width(),
@@ -90,6 +99,8 @@ def _rows(model: Model, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]
         f"{model.total_timeout_s:g} s in all; {model.max_sends} sends"
     )
     yield "streamed", "yes" if model.stream else "no"
+    if model.retires_on:
+        yield "ends on", f"{model.retires_on}, says its provider"
     if model.note:
         yield "note", model.note
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli.model_card import card, facts, key_told
+from harness.cli.model_card import card, elsewhere_told, facts, key_told
 from harness.cli.options import config_option, json_option, print_json, say
 from harness.cli.tables import Column, render_table, terminal_width
 from harness.config import Config, load_config
@@ -42,32 +42,35 @@ def command(text: str, provider: str | None, as_json: bool, config_path: Path | 
     """
     config = load_config(config_path)
     wanted = None if provider is None else config.provider(provider)
+    withdrawn = config.asked_elsewhere
     models = [
         model
         for model in config.models()
-        if text.casefold() in _searched(model) and wanted in (None, model.provider)
+        if text.casefold() in _searched(model, withdrawn) and wanted in (None, model.provider)
     ]
     if as_json:
         print_json([facts(model, os.environ) for model in models])
         return
     alone = next((model for model in models if model.name == text), None)
     if alone is not None:
-        click.echo("\n".join(card(alone, os.environ)))
+        click.echo("\n".join(card(alone, os.environ, withdrawn.get(text))))
         like = [model.name for model in models if model is not alone]
         if like:
             say(f"also with {text!r} in them: {', '.join(like)}")
         return
     others = [one for one in _without_models(config) if wanted in (None, one) and text in ("", one.name)]
     if not models and not others:
-        say(f"no model matches {text!r}; 'harness models' lists all")
+        say(_none_found(text, config))
         return
-    for line in (*_listed(models, os.environ), *_others(others, os.environ)):
+    for line in (*_listed(models, os.environ, withdrawn), *_others(others, os.environ)):
         click.echo(line)
     if any(model.retired for model in models):
         say("retired: the provider no longer serves it; stored answers stay usable")
 
 
-def _listed(models: Sequence[Model], environ: Mapping[str, str]) -> Iterator[str]:
+def _listed(
+    models: Sequence[Model], environ: Mapping[str, str], withdrawn: Mapping[str, str]
+) -> Iterator[str]:
     """Give the lines of the table, each provider's models below its name, with their notes."""
     ordered = sorted(models, key=lambda model: (model.provider.name, model.name))
     title, rule, *rows = render_table(COLUMNS, [_row(model) for model in ordered]).split("\n")
@@ -82,16 +85,17 @@ def _listed(models: Sequence[Model], environ: Mapping[str, str]) -> Iterator[str
         for _ in members:
             yield next(left)
         for model in members:
-            if _notes(model):
-                yield from _wrapped(f"{model.name}: {_notes(model)}")
+            if notes := _notes(model, withdrawn):
+                yield from _wrapped(f"{model.name}: {notes}")
 
 
 def _others(providers: Sequence[Provider], environ: Mapping[str, str]) -> Iterator[str]:
     if providers:
         yield from ("", "without a list here; name their models as provider/model-id:")
     for provider in providers:
-        address = provider.base_url or f"needs your base_url, like {provider.base_url_like}"
-        yield from _wrapped(f"[{provider.name}] {key_told(provider, environ)}, {address}")
+        like = provider.base_url_like and f"needs your base_url, like {provider.base_url_like}"
+        parts = (key_told(provider, environ), provider.base_url or like)
+        yield from _wrapped(f"[{provider.name}] {', '.join(part for part in parts if part)}")
 
 
 def _without_models(config: Config) -> list[Provider]:
@@ -103,13 +107,27 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, terminal_width(), subsequent_indent="  ", break_on_hyphens=False)
 
 
-def _searched(model: Model) -> str:
-    told = (model.name, model.provider.name, model.model, _notes(model))
+def _none_found(text: str, config: Config) -> str:
+    """Return what to say where no entry holds a text: another model of a known provider can be asked."""
+    name, slash, model_id = text.partition("/")
+    provider = config.known_providers.get(name)
+    if slash and model_id and provider is not None and provider.adapter != "simulator":
+        return (
+            f"note: no entry matches {text!r}, and it can be asked all the same: --models {text} asks "
+            f"{name!r} for {model_id!r}; its price and limits are not known here"
+        )
+    return f"no model matches {text!r}; 'harness models' lists all"
+
+
+def _searched(model: Model, withdrawn: Mapping[str, str]) -> str:
+    told = (model.name, model.provider.name, model.model, _notes(model, withdrawn))
     return " ".join(told).casefold()
 
 
-def _notes(model: Model) -> str:
+def _notes(model: Model, withdrawn: Mapping[str, str]) -> str:
     notes = [f"retired: {model.retired}"] if model.retired else []
+    if model.name in withdrawn:
+        notes.append(f"retired: {elsewhere_told(withdrawn[model.name])}")
     return "; ".join([*notes, *([model.note] if model.note else [])])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 import textwrap
@@ -12,8 +13,13 @@ from typing import Any, TypeVar
 
 import click
 
-SENTENCES = ("note: ", "warning: ", "spent in this session: ")
+SENTENCES = ("note: ", "warning: ", "error: ", "spent in this session: ")
 """What begins a text for people. Others may be commands, to be copied: a terminal breaks those by itself."""
+
+_COMMANDS = re.compile(r"`[^`]*`|'harness [^']*'|\bpip install \S+")
+"""Commands in a sentence: they stay in one line."""
+_KEPT_BLANK = "\ufffe"
+"""Stands for a blank that is no place to break a line at: printable texts do not hold it."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -50,13 +56,23 @@ def print_json(value: object) -> None:
 
 def say(text: str) -> None:
     """Print what is no result on stderr: progress, warnings, paths; sentences in the lines of a terminal."""
-    shown = printable(text)
-    if shown.startswith(SENTENCES) and sys.stderr.isatty():
-        width = shutil.get_terminal_size().columns
-        shown = textwrap.fill(
-            shown, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
-        )
-    click.echo(shown, err=True)
+    click.echo(fitted(printable(text)), err=True)
+
+
+def fitted(text: str) -> str:
+    """Return a sentence for stderr in the lines of its terminal; any other text, and for a pipe, as it is."""
+    if "\n" in text or not (text.startswith(SENTENCES) and sys.stderr.isatty()):
+        return text
+    return wrapped(text, shutil.get_terminal_size().columns, hanging="  ")
+
+
+def wrapped(text: str, width: int, *, hanging: str) -> str:
+    """Return a text in lines of `width` columns, broken between words only and never within a command."""
+    whole = _COMMANDS.sub(lambda found: found[0].replace(" ", _KEPT_BLANK), text)
+    lines = textwrap.fill(
+        whole, width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False
+    )
+    return lines.replace(_KEPT_BLANK, " ")
 
 
 def printable(text: str) -> str:

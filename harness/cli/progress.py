@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 from tqdm import tqdm
@@ -33,7 +33,14 @@ POLL_S = 0.5
 class Progress:
     """Shows units done and what each pool is doing; `unit_done` and `refresh` are called by the session."""
 
-    def __init__(self, open_by_model: Mapping[str, int], *, terminal: bool | None = None) -> None:
+    def __init__(
+        self,
+        open_by_model: Mapping[str, int],
+        key_variables: Mapping[str, str] = MappingProxyType({}),
+        *,
+        terminal: bool | None = None,
+    ) -> None:
+        self._key_variables = key_variables
         self._open = {name: count for name, count in open_by_model.items() if count}
         self._terminal = sys.stderr.isatty() if terminal is None else terminal
         self._done: Counter[str] = Counter()
@@ -111,7 +118,14 @@ class Progress:
         for name, status in statuses.items():
             if status.closed and status.closed != "interrupted" and name not in self._told:
                 self._told.add(name)
-                self.write(f"{name}: no more requests in this session: {status.closed}{_until(status)}")
+                told = f"{status.closed}{_until(status)}{self._key_to_check(name, status)}"
+                self.write(f"{name}: no more requests in this session: {told}")
+
+    def _key_to_check(self, name: str, status: PoolStatus) -> str:
+        """Return what to look at where the provider did not take the key."""
+        variable = self._key_variables.get(name)
+        refused = status.failures.get(ExchangeOutcome.AUTH)
+        return f"; check the key in {variable}" if variable and refused else ""
 
     def _tell_causes(self, statuses: Mapping[str, PoolStatus]) -> None:
         """Say once what each kind of failure was, in the words of the server or the network."""

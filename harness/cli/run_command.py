@@ -31,10 +31,12 @@ from harness.offline.score import score_run
 from harness.open_files import raise_file_limit
 from harness.planning import Plan
 from harness.providers.base import TRANSLATED
+from harness.providers.litellm_presence import check_installed
 from harness.run_opening import Opening, look_at, note_media, open_run
 from harness.run_options import RunOptions, SessionOptions, read_run_options
 from harness.served_models import served_as, served_notes, together
 from harness.session import check_budget, check_headers, needed_keys, open_plans
+from harness.settings import Model
 from harness.state_reading import read_totals
 from harness.twins import twin_notes
 
@@ -145,6 +147,7 @@ async def _dry_run(
         lambda: check_values(_all_params(plan, invocation.options), config.api_keys(os.environ).values()),
         lambda: needed_keys(plan, opening, os.environ),
         lambda: check_budget(plan, opening, invocation.session),
+        lambda: _check_translator(plan, opening),
     ):
         try:
             check()
@@ -218,18 +221,28 @@ async def _check_reformatters(plan: Plan, opening: Opening, keys: Mapping[str, s
 
 async def _check_translated(plan: Plan, opening: Opening, keys: Mapping[str, str]) -> None:
     """Say what LiteLLM changes for the models that it translates for, or stop: nothing is sent yet."""
+    for model, params in _translated(plan, opening):
+        check_installed()
+        from harness.providers.litellm_sending import check
+
+        key = keys.get(model.provider.api_key_env or "")
+        for change in await asyncio.to_thread(check, model, params, key):
+            say(f"note: model {model.name!r}, as LiteLLM sends it: {change}")
+
+
+def _translated(plan: Plan, opening: Opening) -> Iterator[tuple[Model, Mapping[str, JSON]]]:
+    """Give the models that LiteLLM is to translate for, with their parameters."""
     for one in open_plans(plan, opening):
         asked = [] if one.model.retired else [(one.model, one.params)]
         if one.reformatter is not None:
             asked.append((one.reformatter, one.reformatter.params))
-        for model, params in asked:
-            if model.provider.adapter not in TRANSLATED:
-                continue
-            from harness.providers.litellm_sending import check
+        yield from (pair for pair in asked if pair[0].provider.adapter in TRANSLATED)
 
-            key = keys.get(model.provider.api_key_env or "")
-            for change in await asyncio.to_thread(check, model, params, key):
-                say(f"note: model {model.name!r}, as LiteLLM sends it: {change}")
+
+def _check_translator(plan: Plan, opening: Opening) -> None:
+    """Raise ConfigError where a model needs LiteLLM, and it is not there."""
+    if any(_translated(plan, opening)):
+        check_installed()
 
 
 def _say_name(invocation: Invocation, found: Run) -> None:

@@ -92,4 +92,4 @@ def tell_references(references: References) -> None:
 def _tell(what: str, cases: Sequence[str]) -> None:
     if cases:
         more = f" and {len(cases) - _LISTED} more" if len(cases) > _LISTED else ""
-        say(f"{what} {len(cases)} cases: {', '.join(cases[:_LISTED])}{more}")
+        say(f"{what} {len(cases)} case{'' if len(cases) == 1 else 's'}: {', '.join(cases[:_LISTED])}{more}")

@@ -55,7 +55,7 @@ async def work_on(
     code = exit_codes.FAILED
     ending: dict[str, JSON] = {}
     try:
-        with Progress(opening.open_by_model) as progress:
+        with Progress(opening.open_by_model, key_variables(plan)) as progress:
             async with live_session(
                 store,
                 plan,
@@ -74,6 +74,12 @@ async def work_on(
     finally:
         await store.end_session(session_id, code, ending)
     return Ended(code, tuple(live.budget.stopped.values()))
+
+
+def key_variables(plan: Plan) -> dict[str, str]:
+    """Return model -> the variable that its API key is in."""
+    models = plan.all_models().items()
+    return {name: model.provider.api_key_env for name, model in models if model.provider.api_key_env}
 
 
 def _say_few_files(live: Live, progress: Progress) -> None:

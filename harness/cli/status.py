@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,8 +17,8 @@ from harness.cache.location import display, find_store
 from harness.cache.rows import Run, Session
 from harness.cache.store import Store
 from harness.cache.unit_marks import UnitCount
-from harness.cli.options import config_option, json_option, print_json, printable, say, store_option
-from harness.cli.tables import Column, render_table
+from harness.cli.options import config_option, json_option, print_json, printable, say, store_option, wrapped
+from harness.cli.tables import Column, render_table, terminal_width
 from harness.config import load_config
 from harness.errors import StoreError
 from harness.manifest import Manifest, read_manifest
@@ -220,9 +221,9 @@ def _print_run(facts: Facts) -> None:
         outcomes = ", ".join(f"{name} {count}" for name, count in model["outcomes"].items())
         click.echo(f"  {model['model']}: {outcomes}")
         for reason in model["reasons"]:
-            click.echo(printable(f"    {reason['units']} x {reason['reason']}"))
+            click.echo(_reason(printable(f"    {reason['units']} x {reason['reason']}")))
     for note in served_notes(together(model["served_as"] for model in facts["models"])):
-        click.echo(printable(f"  {note}"))
+        click.echo(_reason(printable(f"  {note}")))
     _print_spent(facts["spent"])
     for session in facts["sessions"]:
         ended = session["ended"] or "now: still running, or killed"
@@ -233,6 +234,11 @@ def _print_run(facts: Facts) -> None:
             version = f" {file['tool_version']}" if file["tool_version"] else ""
             line = f"    imported {file['name']!r} ({file['format']}{version}, sha256 {file['sha256'][:12]})"
             click.echo(printable(line))
+
+
+def _reason(line: str) -> str:
+    """Return a reason in the lines of a terminal; in one line where the output is none."""
+    return wrapped(line, terminal_width(), hanging="      ") if sys.stdout.isatty() else line
 
 
 def _print_spent(spent: Facts) -> None:

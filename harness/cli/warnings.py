@@ -9,6 +9,8 @@ from contextlib import contextmanager
 
 from tqdm import tqdm
 
+from harness.cli.options import fitted, printable
+
 MOST = 200
 """Different warnings that are shown; a storm of errors is counted in the progress instead."""
 
@@ -24,7 +26,7 @@ class _Once(logging.Handler):
         if text in self._said or len(self._said) >= MOST:
             return
         self._said.add(text)
-        tqdm.write(f"warning: {text}", file=sys.stderr)
+        tqdm.write(fitted(printable(f"warning: {text}")), file=sys.stderr)
 
 
 @contextmanager

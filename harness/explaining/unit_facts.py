@@ -167,6 +167,7 @@ def _send_facts(send: Send, policy: AttemptPolicy, run: str | None, after: int) 
         "stored_outcome": str(data.outcome),
         "finish_reason": reading.finish_reason if isinstance(reading, Reply) else None,
         "message": reading.detail if isinstance(reading, Reply) else reading.message,
+        "quoted": isinstance(reading, Reply) or reading.quoted,
         "not_usable_because": _complaint(send, policy) if replied else None,
         "maybe_billed": data.maybe_billed,
         "masked": data.masked,

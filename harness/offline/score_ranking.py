@@ -36,7 +36,7 @@ def rank_models(rows: Sequence[Row], metric: str) -> Mapping[str, Rank]:
             ranks[row.name] = Rank(None, "no case is applicable to this model")
         elif row.not_applicable and not same_cases:
             ranks[row.name] = Rank(
-                None, f"{len(row.not_applicable)} cases are not applicable; ranked on the common cases only"
+                None, f"cases not applicable: {len(row.not_applicable)}; ranked on the common cases only"
             )
         elif value is None:
             ranks[row.name] = Rank(None, f"{metric} has no value")

@@ -17,6 +17,10 @@ _DEPTH = 4
 _ENVELOPES = ("error", "errors", "detail", "base_resp")
 _MESSAGES = ("message", "msg", "error_msg", "error_message", "status_msg", "detail", "title", "error")
 _CODES = ("code", "type", "status", "reason", "error_type", "error_code", "http_status_code", "status_code")
+_PAGE = (
+    "a web page in place of an answer (status 2xx); look at base_url, or whether a proxy or a login stands "
+    "before it"
+)
 _MESSAGE_LIMIT = 2000
 """Messages longer than this echo the request; their tail says nothing about the error."""
 
@@ -71,6 +75,8 @@ def reply_object(body: bytes, read: Callable[[bytes], object] = parse_json) -> O
     try:
         value = read(body)
     except ValueError as error:
+        if looks_like_html(body):
+            return Fault(ExchangeOutcome.MALFORMED_REPLY, _PAGE, maybe_billed=True)
         what = "a reply that is no complete JSON" if body.strip() else "a reply without content"
         return Fault(ExchangeOutcome.MALFORMED_REPLY, f"{what}: {error}", maybe_billed=True)
     return as_object(value[0] if isinstance(value, list) and len(value) == 1 else value)

@@ -3,7 +3,8 @@
 Decisions worth knowing:
 
 - A request too large for HTTP (413), for the account's tokens per minute, or with more images than the
-  server takes is `unsupported_input`: no wait ever lets it through.
+  server takes is `unsupported_input`: no wait ever lets it through. A 413 that is not the API's own JSON is
+  `bad_request`: a limit of a server or proxy before it (nginx: 1 MB), which its owner can raise.
 - A limit per day, week or month is `quota_exhausted` whatever wait it names: where requests come back one by
   one, the wait is true for one request and for no sweep. A wait beyond a minute is kept, to say until when.
 - A `max_tokens` above the model's own limit is `bad_request`: the setting is wrong, not the case.
@@ -33,6 +34,7 @@ from harness.providers.waits import (
 from harness.settings import ErrorRule, Provider
 
 _MESSAGE_SHOWN = 500
+_TOO_LARGE = "413: the request is too large for the server, or for a proxy before it"
 _WORKED_ON = frozenset({499, 504, 524})
 _BELIEVED_S = 60.0
 _WINDOW = re.compile(
@@ -72,7 +74,10 @@ def read_fault(raw: RawReply, error: ErrorBody, provider: Provider, now_s: float
     if wait_s is not None:
         wait_s = min(wait_s, LONGEST_WAIT_S)
     said = _as_it_came(raw, error) if outcome is Outcome.UNKNOWN else _shown(error)
-    return Fault(outcome, said, code=error.code, wait_s=wait_s, maybe_billed=maybe_billed)
+    if outcome is Outcome.BAD_REQUEST and _is_from_before_the_api(error):
+        said = ": ".join(filter(None, (_TOO_LARGE, _words(error))))[:_MESSAGE_SHOWN]
+    quoted = said == _words(error)
+    return Fault(outcome, said, error.code, wait_s, maybe_billed=maybe_billed, quoted=quoted)
 
 
 def read_fault_in_reply(
@@ -119,9 +124,16 @@ def _known_outcome(error: ErrorBody) -> Outcome:
         return Outcome.UNAVAILABLE  # a firewall before the provider, which knows nothing of keys
     said = error.words
     found = next((rule.outcome for rule in RULES if rule.matches(error, said)), None)
+    if found is Outcome.UNSUPPORTED_INPUT and _is_from_before_the_api(error):
+        return Outcome.BAD_REQUEST
     if found is Outcome.CONTEXT_LENGTH and _setting_alone_is_too_long(said):
         return Outcome.BAD_REQUEST
     return found or (Outcome.UNAVAILABLE if 500 <= error.status < 600 else Outcome.UNKNOWN)
+
+
+def _is_from_before_the_api(error: ErrorBody) -> bool:
+    """Tell a 413 whose body is no JSON object: not the API speaks, but what stands before it."""
+    return error.status == 413 and not error.content
 
 
 def _setting_alone_is_too_long(said: str) -> bool:
@@ -228,8 +240,13 @@ def _as_it_came(raw: RawReply, error: ErrorBody) -> str:
 
 
 def _shown(error: ErrorBody) -> str:
-    parts = (error.message, error.hint if error.hint not in error.message else "")
-    text = " ".join(" ".join(part.split()) for part in parts if part)
+    """Return what the provider said, or in our words what there is in its place."""
     if error.html:
-        text = "a web page in place of an answer"
-    return text[:_MESSAGE_SHOWN] or f"status {error.status} without a word"
+        return f"a web page in place of an answer (status {error.status})"
+    return _words(error) or f"status {error.status} without a word"
+
+
+def _words(error: ErrorBody) -> str:
+    """Return the provider's own words; none of a web page."""
+    parts = () if error.html else (error.message, error.hint if error.hint not in error.message else "")
+    return " ".join(" ".join(part.split()) for part in parts if part)[:_MESSAGE_SHOWN]

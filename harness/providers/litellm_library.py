@@ -18,14 +18,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 from urllib.parse import quote
 
 import httpx
 
 from harness.canonical import JSON
-from harness.errors import ConfigError, UnsupportedInputError
+from harness.errors import UnsupportedInputError
 from harness.messages import RawReply
 from harness.providers.litellm_call import (
     Call,
@@ -36,9 +35,8 @@ from harness.providers.litellm_call import (
     keep_off_the_network,
     within,
 )
-from harness.providers.litellm_format import VERSION
+from harness.providers.litellm_presence import check_installed
 
-INSTALL: Final = "pip install 'mllm-harness[litellm]'"
 _SHOWN: Final = 300
 _TELLING_LENGTH: Final = 12
 """Shorter texts are words that LiteLLM's own sentences hold."""
@@ -150,17 +148,7 @@ class _Library:
 @lru_cache(maxsize=1)
 def _loaded() -> _Library:
     """Import LiteLLM (seconds of CPU) with everything that would call elsewhere switched off."""
-    try:
-        found = version("litellm")
-    except PackageNotFoundError as error:
-        raise ConfigError(
-            f"models of the adapter 'litellm' need LiteLLM, which is not installed: {INSTALL}"
-        ) from error
-    if found != VERSION:
-        raise ConfigError(
-            f"LiteLLM {found} is installed, and {VERSION} is the version whose translations are known and "
-            f"stored: {INSTALL}"
-        )
+    check_installed()
     # Read at import: no price list is fetched, and no compiled client sends past our transport.
     os.environ.update({"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False"})
     os.environ["LITELLM_RUST"] = "False"

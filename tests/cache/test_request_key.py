@@ -196,6 +196,7 @@ MODEL_CHANGES: Mapping[str, object] = {
     "price": Price(input=9),
     "retired": "2020",
     "replaced_on": date(2020, 1, 1),
+    "retires_on": date(2020, 1, 1),
     "note": "slow",
 }
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from click.testing import CliRunner, Result
+from sweep_kit import write_cases
 
 from harness.benchmarks.base import get_benchmark
 from harness.cli.main import cli
@@ -32,6 +33,13 @@ def test_a_sound_folder_is_summed_up(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert "  cases" in result.stdout
     assert str(tmp_path / "mine") in result.stderr
+
+
+def test_one_case_is_no_plural(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 1)
+    result = data("check", "--benchmark", "triage", "--data", str(tmp_path / "data"))
+    assert result.exit_code == 0, result.output
+    assert "      1  case\n" in result.stdout and "1  cases" not in result.stdout
 
 
 def test_every_problem_is_listed_and_the_exit_is_2(tmp_path: Path) -> None:

@@ -109,6 +109,25 @@ def test_what_nobody_said_is_a_question_mark() -> None:
     assert row.split()[-2:] == ["?", "retired"]
 
 
+def test_what_is_retired_stays_said_at_an_address_of_the_users() -> None:
+    Path("harness.toml").write_text("[providers.xai]\nbase_url = 'http://127.0.0.1:1'", encoding="utf-8")
+    for args in (("xai",), ("grok-4",)):
+        told = " ".join(CliRunner().invoke(cli, ["models", *args]).stdout.split())
+        assert "its provider withdrew it (xAI withdrew grok-4-0709 on 2026-05-15" in told
+        assert "asked at your base_url all the same" in told
+
+
+def test_a_provider_without_an_address_names_none() -> None:
+    told = models("--provider", "litellm").stdout
+    assert "[litellm]" in told and "None" not in told and "base_url" not in told
+
+
+def test_a_model_without_an_entry_can_be_asked_all_the_same() -> None:
+    told = " ".join(models("openai/gpt-99").stderr.split())
+    assert "no entry matches 'openai/gpt-99'" in told and "--models openai/gpt-99 asks 'openai'" in told
+    assert "can be asked" not in models("nobody/gpt-99").stderr
+
+
 def test_facts_hold_every_setting_of_a_model() -> None:
     (found,) = json.loads(models("lab-eye", "--json").stdout)
     assert {*Model.model_fields, "adapter", "key", "api_key_env", "limit_headers"} <= found.keys()

@@ -8,7 +8,10 @@ import sys
 
 import pytest
 
+from harness.cli.main import end
 from harness.cli.options import say
+from harness.cli.status import _reason
+from harness.errors import ConfigError
 
 LONG = "note: " + "every word of it " * 12 + "ends"
 
@@ -27,6 +30,44 @@ def test_sentences_are_broken_between_words_on_a_terminal_and_commands_are_not(
     assert len(said.splitlines()) == lines
     assert lines == 1 or max(map(len, said.splitlines())) <= 40
     assert said.split() == text.split()
+
+
+@pytest.mark.parametrize("begins", ["note: ", "warning: ", "error: "])
+def test_what_is_said_for_people_is_broken_between_words_and_not_within_a_command(
+    begins: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((40, 24)))
+    command = "`harness resume some-run --store sqlite:///a/b --shard 1/2`"
+    text = f"{begins}it stopped where nobody was looking; use {command} or pip install 'x[litellm]' and so on"
+    say(text)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) > 2 and any(command in line for line in lines)
+    assert any("pip install 'x[litellm]'" in line for line in lines)
+    assert all(len(line) <= 40 for line in lines if command not in line)
+    assert " ".join(line.strip() for line in lines) == text
+
+
+def test_an_error_is_broken_between_words_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((40, 24)))
+    text = "every word of it " * 9
+    assert end(ConfigError(text)) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) > 3 and max(map(len, lines)) <= 40
+    assert " ".join(lines).split() == ["error:", *text.split()]
+
+
+def test_a_reason_in_status_is_broken_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = "    3 x " + "every word of it " * 9
+    assert _reason(line) == line
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda *_: os.terminal_size((40, 24)))
+    lines = _reason(line).splitlines()
+    assert len(lines) > 3 and max(map(len, lines)) <= 40 and lines[1].startswith("      it every")
+    assert " ".join(lines).split() == line.split()
 
 
 def test_a_pipe_gets_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,6 +65,7 @@ def test_asking_for_the_path_makes_nothing(tmp_path: Path) -> None:
 def test_a_missing_store_is_no_reason_to_make_one(tmp_path: Path, name: str) -> None:
     result = store(name)
     assert (result.exit_code, "there is no store at" in result.stderr) == (1, True)
+    assert "or run something first" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 

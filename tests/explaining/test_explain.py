@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from scripted_replies import Arrival, Reply, chat_reply, json_reply, rate_limited, status_reply
+from scripted_replies import Arrival, Reply, chat_reply, html_reply, json_reply, rate_limited, status_reply
 from scripted_server import ScriptedServer
 from sweep_kit import (
     Done,
@@ -142,6 +142,26 @@ def test_the_end_is_told_in_words(tmp_path: Path, reply: Reply, outcome: str, wo
     found = facts(tmp_path)
     assert found["state"] == outcome
     assert words in " ".join(found["why"])
+
+
+@pytest.mark.parametrize(
+    ("reply", "state", "told", "quoted"),
+    [
+        (status_reply(400, "the picture is odd"), "rejected", "the provider's words: the picture", True),
+        (html_reply(413), "rejected", "why there is no answer: 413: the request is too large for", False),
+        (html_reply(200), "provider_error", "why there is no answer: a web page in place of", False),
+        (status_reply(418), "provider_error", "why there is no answer: status 418, never seen before", False),
+    ],
+)
+def test_only_the_providers_words_are_called_so(
+    tmp_path: Path, reply: Reply, state: str, told: str, quoted: bool
+) -> None:
+    swept(tmp_path, script=lambda arrival: reply, max_sends=1)
+    shown = " ".join(explain(tmp_path).out.split())
+    assert facts(tmp_path)["state"] == state
+    assert told in shown and ("the provider's words" in shown) == quoted
+    if state == "rejected":  # mended on either side, it is asked again
+        assert swept(tmp_path).code == 0
 
 
 def test_what_is_beyond_a_model_is_told_with_what_it_would_take(tmp_path: Path) -> None:

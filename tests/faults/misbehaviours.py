@@ -139,7 +139,7 @@ MISBEHAVIOURS = (
     _malformed("length too long", lambda reply: wrong_length(reply, 10), "was cut after"),
     _malformed("length too short", lambda reply: wrong_length(reply, -10), ""),
     _malformed("chunks cut off", lambda reply: half(chunked(reply)), "was cut after"),
-    _malformed("html with 200", lambda reply: html_reply(200), "no complete JSON"),
+    _malformed("html with 200", lambda reply: html_reply(200), "a web page"),
     _malformed("blank lines only", lambda reply: replace(reply, pieces=(b"\r\n" * 9,)), "without content"),
     _malformed("no body", lambda reply: replace(reply, pieces=(b"",)), "without content"),
     _malformed("gzip garbage", lambda reply: gzip_reply(reply, sound=False), "content-encoding"),

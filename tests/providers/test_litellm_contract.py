@@ -43,7 +43,7 @@ from harness.media import probe
 from harness.messages import Fault, ImagePart, Message, Request, TextPart
 from harness.messages import Reply as Meaning
 from harness.outcomes import ExchangeOutcome as Outcome
-from harness.providers import litellm_call, litellm_library, litellm_sending
+from harness.providers import litellm_call, litellm_library, litellm_presence, litellm_sending
 from harness.providers.litellm_format import SENT, VERSION, translated_request
 from harness.providers.reading import read_exchange
 from harness.providers.transport import Transport
@@ -545,7 +545,7 @@ def test_a_run_asks_each_unit_once_and_its_score_needs_no_litellm(
     def gone(name: str) -> Any:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(litellm_library, "version", gone)
+    monkeypatch.setattr(litellm_presence, "version", gone)
     litellm_library._loaded.cache_clear()
     again = harness(*args(tmp_path, "--param", "top_p=0.5"))
     assert (again.code, len(lab.arrivals)) == (0, 3)

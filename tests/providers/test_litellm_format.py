@@ -18,7 +18,7 @@ from wire_doubles import SCHEMA, ask, completion, model, plain, provider, reques
 from harness.errors import ConfigError, UnsupportedInputError
 from harness.messages import Fault, RawReply, Reply, Usage
 from harness.outcomes import ExchangeOutcome as Outcome
-from harness.providers import litellm_library
+from harness.providers import litellm_library, litellm_presence
 from harness.providers.base import get_adapter, read
 from harness.providers.litellm_format import REPLY, UNREAD, VERSION
 
@@ -187,7 +187,7 @@ def test_missing_litellm_is_told_with_the_way_to_install_it(
     def missing(name: str) -> str:
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr(litellm_library, "version", missing)
+    monkeypatch.setattr(litellm_presence, "version", missing)
     litellm_library._loaded.cache_clear()
     monkeypatch.setenv("COHERE_API_KEY", "co-0123456789abcdef")
     write_cases(tmp_path / "data", 1)
@@ -199,8 +199,37 @@ def test_missing_litellm_is_told_with_the_way_to_install_it(
     assert "pip install 'mllm-harness[litellm]'" in done.err and "Traceback" not in done.err
 
 
+WITHOUT_HTTPX = """
+import sys
+sys.modules["httpx"] = None
+from sweep_kit import harness
+RUN = ["run", "--benchmark", "triage", "--limit", "1", "--models", "cohere/command-x"]
+RUN += ["--reformatter", "none"]
+DOCTOR = ["doctor", "--models", "cohere/command-x"]
+for args, code in ((RUN, 2), ([*RUN, "--dry-run"], 0), (DOCTOR, 2), ([*DOCTOR, "--dry-run"], 0)):
+    done = harness(*args)
+    assert done.code == code, (args, done.code, done.err)
+    assert "pip install 'mllm-harness[litellm]'" in done.err, (args, done.err)
+    assert "ModuleNotFoundError" not in done.err, (args, done.err)
+    assert ("note: without --dry-run this would stop" in done.err) == ("--dry-run" in args), (args, done.err)
+from harness.cli.doctor import _sendable
+from harness.config import load_config
+both = tuple(load_config().model(name) for name in ("cohere/command-x", "sim/steady"))
+assert [one.name for one in _sendable(both, named=False, dry_run=False)] == ["sim/steady"]
+"""
+
+
+def test_without_httpx_run_and_doctor_say_how_to_install_litellm(tmp_path: Path, checkout: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_HTTPX], cwd=tmp_path, capture_output=True, text=True, timeout=120,
+        env={"PATH": "", "PYTHONPATH": f"{checkout}:{checkout / 'tests'}", "HOME": str(tmp_path),
+             "COHERE_API_KEY": "co-0123456789abcdef"},
+    )  # fmt: skip
+    assert done.returncode == 0 and done.stderr.startswith("note: not asked: models of the adapter 'litellm'")
+
+
 def test_another_version_of_litellm_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(litellm_library, "version", lambda name: "1.82.7")
+    monkeypatch.setattr(litellm_presence, "version", lambda name: "1.82.7")
     litellm_library._loaded.cache_clear()
     with pytest.raises(ConfigError, match=r"1\.82\.7 is installed, and .* pip install"):
         litellm_library.outgoing({"model": "x/y", "messages": []}, api_key=None, api_base="")

@@ -94,7 +94,8 @@ def test_a_check_of_the_data_counts_them_for_the_models_that_are_named(
     done = check()
     assert done.code == 0, done.err
     assert "m: cases beyond its image.max_bytes: 3; first: case 'c000'" in done.out
-    assert "sim/steady" not in done.out
+    assert f"m: {5 - LARGE} of 5 can be sent" in done.out
+    assert "sim/steady: 5 of 5 can be sent" in done.out and "sim/steady: cases" not in done.out
     assert check("--json").json["beyond"] == {"m": {"image.max_bytes": LARGE}, "sim/steady": {}}
     fitted = check("--image-recipe", "fit:max_bytes=100", "--json").json["beyond"]
     assert fitted == {"m": {}, "sim/steady": {}}

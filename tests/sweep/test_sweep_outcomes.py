@@ -120,6 +120,19 @@ def test_every_status_is_sent_as_often_as_it_deserves(
     assert done.code == 3
 
 
+def test_a_key_that_is_not_taken_is_named_by_its_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAB_KEY", "a-long-secret-key")
+    write_cases(tmp_path / "data", 1)
+    with ScriptedServer(lambda arrival: status_reply(401, "no such key")) as server:
+        config = write_config(tmp_path, server.url)
+        config.write_text(config.read_text().replace("endpoint", 'api_key_env = "LAB_KEY"\nendpoint'))
+        done = harness(*run_args(tmp_path))
+    (line,) = [line for line in done.err.splitlines() if "no more requests in this session" in line]
+    assert line.endswith("no such key; check the key in LAB_KEY") and "a-long-secret-key" not in done.err
+
+
 def test_retry_layers_do_not_multiply_in_the_other_format_either(tmp_path: Path) -> None:  # F20
     error = {"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}}
     write_cases(tmp_path / "data", 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,9 @@ from harness.settings import Price
 RETIRED = 'retired = "gone since 2020-01-01; stand-in: m"\n'
 
 
-def withdraw(config: Path, model: str) -> None:
+def withdraw(config: Path, model: str, how: str = RETIRED) -> None:
     text = config.read_text(encoding="utf-8")
-    config.write_text(text.replace(f"[models.{model}]\n", f"[models.{model}]\n{RETIRED}"), encoding="utf-8")
+    config.write_text(text.replace(f"[models.{model}]\n", f"[models.{model}]\n{how}"), encoding="utf-8")
 
 
 def test_nothing_is_sent_to_a_retired_model_and_the_others_go_on(tmp_path: Path) -> None:
@@ -72,6 +73,19 @@ def test_a_retired_model_is_asked_at_an_address_of_the_users_and_it_is_said(
     assert [arrival.json["model"] for arrival in server.arrivals] == ["grok-4-0709"]
     assert "model 'grok-4' is retired by its provider (xAI withdrew grok-4-0709" in done.err
     assert "asked at the base_url that you gave for 'xai'" in done.err
+
+
+def test_an_end_that_is_near_is_told_by_a_run_and_by_its_dry_run(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 1)
+    with ScriptedServer(right_answer) as server:
+        config = write_config(tmp_path, server.url)
+        day = datetime.now(UTC).date() + timedelta(days=9)
+        withdraw(config, "m", f'retires_on = "{day}"\n')
+        dry = harness(*run_args(tmp_path, "--dry-run"))
+        done = harness(*run_args(tmp_path))
+    assert (dry.code, done.code) == (0, 0), done.err
+    for said in (dry.err, done.err):
+        assert f"note: model 'm' ends soon: its provider withdraws it on {day}" in said
 
 
 def test_a_run_of_every_vendor_is_planned_without_a_key(tmp_path: Path) -> None:
