@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from sqlalchemy import Select, and_, func, select, tuple_
+from sqlalchemy import Select, and_, func, or_, select, tuple_
 
 from harness.cache.exchange_rows import unpacked_json
 from harness.cache.parts import StorePart
 from harness.cache.tables import EXCHANGE, UNIT, UNIT_EXCHANGE, UNIT_KEY, AnyRow
 from harness.messages import Purpose
-from harness.outcomes import UNUSABLE, USABLE, ExchangeOutcome, UnitOutcome, is_answer
+from harness.outcomes import UNUSABLE, USABLE, ExchangeOutcome, UnitOutcome
 
 MARKS_PAGE: Final = 10_000
 _ANSWERED: Final = sorted(outcome.value for outcome in USABLE | UNUSABLE)
+_SERVING: Final = sorted(outcome.value for outcome in ExchangeOutcome if outcome.serves)
 
 Mark: TypeAlias = "tuple[str, int, str | None, int]"
 """A unit's case id, repeat, outcome and `again_after`, within one model and condition."""
@@ -44,24 +45,30 @@ class UnitMarkStore(StorePart):
         ]
 
     async def count_served(self, run_id: int) -> dict[str, dict[tuple[Purpose, str | None], int]]:
-        """Return model -> who answered how often, of units that have an answer; bodies are not read."""
-        by = (UNIT_EXCHANGE.c.model, UNIT_EXCHANGE.c.purpose, EXCHANGE.c.served_model, EXCHANGE.c.outcome)
-        same_unit = (UNIT.c[column] == UNIT_EXCHANGE.c[column] for column in UNIT_KEY)
-        statement = (
-            select(*by, func.count())
+        """Return model -> who answered how often, of units that have an answer; bodies are not read.
+
+        An ask that was answered twice counts its last answer, as in the scores.
+        """
+        link, sent = UNIT_EXCHANGE.c, EXCHANGE.c
+        same_unit = (UNIT.c[column] == link[column] for column in UNIT_KEY)
+        of_ask = (*(link[column] for column in UNIT_KEY), link.purpose, link.attempt)
+        place = func.row_number().over(partition_by=of_ask, order_by=sent.id.desc()).label("place")
+        answers = (
+            select(link.model, link.purpose, sent.served_model, place)
             .join_from(UNIT, UNIT_EXCHANGE, and_(*same_unit))
-            .join(EXCHANGE, EXCHANGE.c.id == UNIT_EXCHANGE.c.exchange_id)
+            .join(EXCHANGE, sent.id == link.exchange_id)
             .where(UNIT.c.run_id == run_id, UNIT.c.outcome.in_(_ANSWERED))
-            .where(EXCHANGE.c.id > UNIT.c.again_after)
-            .group_by(*by)
+            .where(sent.id > UNIT.c.again_after, sent.outcome.in_(_SERVING))
+            .where(or_(sent.served_model.is_not(None), sent.outcome != ExchangeOutcome.FILTERED.value))
+            .subquery()
         )
+        by = (answers.c.model, answers.c.purpose, answers.c.served_model)
+        statement = select(*by, func.count()).where(answers.c.place == 1).group_by(*by)
         async with self._database.reading() as connection:
             rows = (await connection.execute(statement)).all()
         found: dict[str, dict[tuple[Purpose, str | None], int]] = {}
-        for model, purpose, served, outcome, answers in rows:
-            if is_answer(ExchangeOutcome(outcome), served):
-                of_model = found.setdefault(model, {})
-                of_model[purpose, served] = of_model.get((purpose, served), 0) + answers
+        for model, purpose, served, count in rows:
+            found.setdefault(model, {})[purpose, served] = count
         return found
 
     async def unit_marks(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import TypeAlias
 
 from harness.benchmarks.base import CaseSet, MetricValue, chosen_conventions
@@ -177,13 +178,19 @@ class _Scoring:
 
 
 def _served(replayed: ReplayedUnit) -> Iterator[tuple[Purpose, str | None]]:
-    """Yield purpose and served model of each answer of this round, where the run ended in an answer."""
+    """Yield purpose and served model of each ask's answer of this round, where the run ended in an answer.
+
+    An ask that was answered twice (by two processes, one of them suspended meanwhile) counts its last answer.
+    """
     if replayed.state is None or replayed.state.outcome not in _ANSWERED:
         return
+    last: dict[tuple[Purpose, int], tuple[int, str | None]] = {}
     for link, exchange in replayed.links:
         data = exchange.data
         if exchange.id > replayed.state.again_after and is_answer(data.outcome, data.served_model):
-            yield link.purpose, data.served_model
+            ask = (link.purpose, link.attempt)
+            last[ask] = max(last.get(ask, (0, None)), (exchange.id, data.served_model), key=itemgetter(0))
+    yield from ((purpose, served) for (purpose, _), (_, served) in last.items())
 
 
 _ANSWERED = USABLE | UNUSABLE

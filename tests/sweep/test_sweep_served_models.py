@@ -106,12 +106,13 @@ def test_an_interrupted_run_warns_from_what_is_stored(
 ) -> None:
     from harness import exit_codes
     from harness.cli import run_command
+    from harness.cli.session_work import Ended
 
     work_on = run_command.work_on
 
-    async def interrupted(*args: Any) -> int:
+    async def interrupted(*args: Any) -> Ended:
         await work_on(*args)
-        return exit_codes.INTERRUPTED
+        return Ended(exit_codes.INTERRUPTED)
 
     monkeypatch.setattr(run_command, "work_on", interrupted)
     done, _, _ = swept(tmp_path, lambda arrival: OTHER, models="m")
