@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Final
 
 from harness.messages import (
@@ -25,8 +23,8 @@ from harness.providers.anthropic_options import body_options
 from harness.providers.anthropic_replies import is_message, read_message, read_usage
 from harness.providers.anthropic_schema import SCHEMA_NAMES
 from harness.providers.base import Adapter
-from harness.providers.bodies import error_body, error_in, holds_error, parse_json, reply_object
-from harness.providers.faults import read_fault, read_fault_in_reply
+from harness.providers.bodies import error_in, holds_error, parse_json, reply_object
+from harness.providers.faults import ErrorReader, read_fault_in_reply
 from harness.providers.message_parts import check_user_turn, no_place_for, system_apart
 from harness.providers.options import check_request, image_mime, schema_to_send
 from harness.providers.streams import is_event_stream
@@ -38,17 +36,12 @@ API_VERSION: Final = "2023-06-01"
 _RESERVED: Final = frozenset({"model", "messages", "system", "stream", "n"})
 
 
-class AnthropicAdapter:
+class AnthropicAdapter(ErrorReader):
     """Messages at `{base_url}/messages`; the key goes in the header `x-api-key`.
-
-    `now_s` (Unix time) is asked only for waits that are given as a date in an answer without a date.
     """
 
     kind = "anthropic"
     wire_revision = 1
-
-    def __init__(self, now_s: Callable[[], float] = time.time) -> None:
-        self._now_s = now_s
 
     def build(self, request: Request, model: Model) -> WireRequest:
         """Return the call. Unknown parameters keep their names (`harness.providers.anthropic_options`).
@@ -95,10 +88,6 @@ class AnthropicAdapter:
             said = "a reply that is no message with a stop reason"
             return Fault(Outcome.MALFORMED_REPLY, said, maybe_billed=True, usage=read_usage(reply))
         return read_message(reply)
-
-    def read_error(self, raw: RawReply, provider: Provider) -> Fault | Reply:
-        """Return what any other answer means."""
-        return read_fault(raw, error_body(raw.status, raw.body), provider, self._now_s())
 
 
 def _versioned(headers: dict[str, str]) -> dict[str, str]:

@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from harness.messages import Fault, RawReply, Reply, Usage
 from harness.outcomes import ExchangeOutcome as Outcome
-from harness.providers.bodies import ErrorBody, Object, as_object
+from harness.providers.bodies import ErrorBody, Object, as_object, error_body
 from harness.providers.error_rules import OUT_OF_CREDIT, RULES, STATUS_OF_CODE
 from harness.providers.waits import (
     wait_in_details,
@@ -48,6 +49,20 @@ _SEARCHED = 20_000
 _LONG_QUOTA_LEFT = re.compile(r"x-ratelimit(?:bysize)?-remaining\S{0,20}-(?:day|week|month)")
 LONGEST_WAIT_S = 315_576_000.0
 """Ten years: what a server may say beyond that is taken for this, and is no date any more."""
+
+
+class ErrorReader:
+    """What adapters share whose errors are JSON, or a web page in its place.
+
+    `now_s` (Unix time) is asked only for waits that are given as a date in an answer without a date.
+    """
+
+    def __init__(self, now_s: Callable[[], float] = time.time) -> None:
+        self._now_s = now_s
+
+    def read_error(self, raw: RawReply, provider: Provider) -> Fault | Reply:
+        """Return what an answer with any other status than 2xx means."""
+        return read_fault(raw, error_body(raw.status, raw.body), provider, self._now_s())
 
 
 def read_fault(raw: RawReply, error: ErrorBody, provider: Provider, now_s: float) -> Fault | Reply:

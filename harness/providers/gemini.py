@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 from urllib.parse import quote
@@ -28,13 +27,12 @@ from harness.outcomes import ExchangeOutcome as Outcome
 from harness.providers.base import Adapter
 from harness.providers.bodies import (
     as_text,
-    error_body,
     error_in,
     holds_error,
     reply_object,
 )
 from harness.providers.body_fields import set_field, wire_json
-from harness.providers.faults import read_fault, read_fault_in_reply
+from harness.providers.faults import ErrorReader, read_fault_in_reply
 from harness.providers.gemini_replies import read_candidate, read_usage, texts_of
 from harness.providers.gemini_stream import first_candidate, read_chunks
 from harness.providers.message_parts import no_place_for, system_apart
@@ -69,20 +67,16 @@ _MOST_FPS: Final = 24.0
 """`VideoMetadata.fps` is in (0, 24]; 1 where it is not given (reference of the Gen AI SDKs)."""
 
 
-class GeminiAdapter:
+class GeminiAdapter(ErrorReader):
     """`generateContent` at `{base_url}/models/MODEL:generateContent`; the key goes in a header.
 
     With `stream` of a model it is `:streamGenerateContent?alt=sse`, with the same body: the address is
     transport, so the key is the same, and both forms read alike. No catalogue model streams by default:
-    Google cuts no silent requests that we know of, and a stream is as silent while a model thinks. `now_s`
-    (Unix time) is asked only for waits that are given as a date in an answer without a date.
+    Google cuts no silent requests that we know of, and a stream is as silent while a model thinks.
     """
 
     kind = "gemini"
     wire_revision = 1
-
-    def __init__(self, now_s: Callable[[], float] = time.time) -> None:
-        self._now_s = now_s
 
     def build(self, request: Request, model: Model) -> WireRequest:
         """Return the call. Unknown parameters go into `generationConfig` under their own names.
@@ -128,10 +122,6 @@ class GeminiAdapter:
             return Fault(Outcome.MALFORMED_REPLY, "a reply that is no generated content", maybe_billed=True)
         served_model = as_text(reply.get("modelVersion")) or None
         return replace(read_candidate(reply), usage=usage, served_model=served_model)
-
-    def read_error(self, raw: RawReply, provider: Provider) -> Fault | Reply:
-        """Return what any other answer means."""
-        return read_fault(raw, error_body(raw.status, raw.body), provider, self._now_s())
 
 
 def _options(request: Request, schema: Schema | None) -> tuple[dict[str, WireValue], dict[str, WireValue]]:

@@ -9,8 +9,6 @@ what it cost and who gave it are the provider's own words wherever they stand in
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -75,9 +73,6 @@ class LiteLLMAdapter(OpenAIAdapter):
 
     kind = "litellm"
     wire_revision = 1
-
-    def __init__(self, now_s: Callable[[], float] = time.time) -> None:
-        super().__init__(now_s)
 
     def build(self, request: Request, model: Model) -> WireRequest:
         """Return the arguments with LiteLLM's version: both enter the key.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -28,14 +26,13 @@ from harness.providers.base import Adapter
 from harness.providers.bodies import (
     Object,
     as_object,
-    error_body,
     error_in,
     holds_error,
     parse_json,
     reply_object,
 )
 from harness.providers.body_fields import set_field, wire_json
-from harness.providers.faults import read_fault, read_fault_in_reply
+from harness.providers.faults import ErrorReader, read_fault_in_reply
 from harness.providers.message_parts import check_user_turn, no_place_for
 from harness.providers.openai_replies import first_choice, fold_completion, read_choice, read_usage
 from harness.providers.openai_schema import named_schema
@@ -59,17 +56,12 @@ _ELSEWHERE: Final = (
 )
 
 
-class OpenAIAdapter:
+class OpenAIAdapter(ErrorReader):
     """Chat completions at `{base_url}/chat/completions`.
-
-    `now_s` (Unix time) is asked only for waits that are given as a date in an answer without a date.
     """
 
     kind = "openai"
     wire_revision = 1
-
-    def __init__(self, now_s: Callable[[], float] = time.time) -> None:
-        self._now_s = now_s
 
     def build(self, request: Request, model: Model) -> WireRequest:
         """Return the call. Unknown parameters keep their names; `max_tokens` takes the provider's.
@@ -125,7 +117,7 @@ class OpenAIAdapter:
 
     def read_error(self, raw: RawReply, provider: Provider) -> Fault | Reply:
         """Return what any other answer means; where the model answers elsewhere, how to ask it there."""
-        read = read_fault(raw, error_body(raw.status, raw.body), provider, self._now_s())
+        read = super().read_error(raw, provider)
         if not isinstance(read, Fault) or read.outcome is not Outcome.MODEL_NOT_FOUND:
             return read
         elsewhere = "v1/responses" in read.message.lower()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Final
 
 from harness.errors import UnsupportedInputError
@@ -24,9 +22,9 @@ from harness.messages import (
 )
 from harness.outcomes import ExchangeOutcome as Outcome
 from harness.providers.base import Adapter
-from harness.providers.bodies import error_body, error_in, holds_error, parse_json, reply_object
+from harness.providers.bodies import error_in, holds_error, parse_json, reply_object
 from harness.providers.body_fields import set_field, wire_json
-from harness.providers.faults import read_fault, read_fault_in_reply
+from harness.providers.faults import ErrorReader, read_fault_in_reply
 from harness.providers.message_parts import check_user_turn, misplaced, no_place_for
 from harness.providers.openai_responses_replies import has_begun, last_response, read_response, read_usage
 from harness.providers.openai_schema import named_schema
@@ -61,18 +59,15 @@ _PLACES: Final = {
 }
 
 
-class ResponsesAdapter:
+class ResponsesAdapter(ErrorReader):
     """Responses at `{base_url}/responses`, complete in one answer: nothing is kept there, or polled.
 
     System text stands among the turns, where it was written, and not in `instructions`, which always come
-    first. `now_s` (Unix time) is asked only for waits that are given as a date in an answer without a date.
+    first.
     """
 
     kind = "openai-responses"
     wire_revision = 1
-
-    def __init__(self, now_s: Callable[[], float] = time.time) -> None:
-        self._now_s = now_s
 
     def build(self, request: Request, model: Model) -> WireRequest:
         """Return the call. Unknown parameters keep their names.
@@ -126,10 +121,6 @@ class ResponsesAdapter:
         if not isinstance(reply.get("output"), list) and "status" not in reply:
             return Fault(Outcome.MALFORMED_REPLY, "a reply that is no response", maybe_billed=True)
         return read_response(reply)
-
-    def read_error(self, raw: RawReply, provider: Provider) -> Fault | Reply:
-        """Return what any other answer means."""
-        return read_fault(raw, error_body(raw.status, raw.body), provider, self._now_s())
 
 
 def _item(message: Message, model: Model) -> dict[str, WireValue]:
