@@ -1,0 +1,170 @@
+"""A statistic of sums over units, computed anew for every resample and without each cluster.
+
+Any metric that is a function of sums fits: means, shares, differences, F1 of tp, fp and fn, BLEU of
+clipped counts. Units are summed once per cluster and repeat; what follows costs nothing per unit. With
+several repeats the value is the mean over the repeats that have one, and a cluster is drawn with all its
+repeats (DESIGN, "Repeats").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from harness.scoring.resampling import Resampling, Values
+
+Statistic: TypeAlias = Callable[[Values], Mapping[str, Values]]
+"""Sums (..., k) -> path -> values (...), NaN or infinite where it has no value. The leading axes hold
+resamples and repeats; it may be called for several parts of them and names the same paths each time."""
+
+SAME: Final = 1e-12
+"""Values that are no further apart are one: relative to the largest of them, or absolute below 1."""
+
+_CHUNK_SUMS: Final = 1_000_000
+"""Sums given to a statistic at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """What each unit adds to the sums: `summands` (units, k), the `clusters` (units) and `repeats` (units)
+    that they belong to; `repeats` None is one repeat.
+
+    Clusters are numbered in the order of their sorted labels, so that rows about the same clusters share
+    draws; a cluster whose units must count nothing takes part by a row of zeros. Raises ValueError for
+    lengths that differ and for a summand that is not finite.
+    """
+
+    summands: Values
+    clusters: NDArray[Any]
+    repeats: NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.summands.ndim != 2:
+            raise ValueError(f"summands have the shape (units, k), not {self.summands.shape}")
+        for name, labels in (("clusters", self.clusters), ("repeats", self.repeats)):
+            if labels is not None and labels.shape != self.summands.shape[:1]:
+                raise ValueError(f"{name} have the shape {labels.shape}, for {len(self.summands)} units")
+        if not np.isfinite(self.summands).all():
+            raise ValueError("a summand is not finite; leave its unit out, or count it by a summand of 0")
+
+    @classmethod
+    def of(
+        cls,
+        summands: ArrayLike,
+        clusters: Sequence[object] | NDArray[Any],
+        repeats: Sequence[object] | NDArray[Any] | None = None,
+    ) -> Units:
+        """Return the same from anything that becomes such arrays."""
+        return cls(
+            np.asarray(summands, dtype=np.float64),
+            np.asarray(clusters),
+            None if repeats is None else np.asarray(repeats),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Replicates:
+    """The values of m statistics: `point` (m), `resampled` (resamples, m), `jackknife` (clusters, m).
+
+    NaN where a statistic has no value. `clusters` are their sorted labels; the i-th row of `jackknife` is
+    without the i-th cluster.
+    """
+
+    paths: tuple[str, ...]
+    point: Values
+    resampled: Values
+    jackknife: Values
+    clusters: NDArray[Any]
+    resampling: Resampling
+
+    def of(self, path: str) -> Values:
+        """Return the (resamples) values of one statistic. Raises KeyError for an unknown one."""
+        if path not in self.paths:
+            raise KeyError(path)
+        return self.resampled[:, self.paths.index(path)]
+
+
+def replicate(units: Units, statistic: Statistic, resampling: Resampling) -> Replicates:
+    """Return a statistic's values for all units, every resample, and without each cluster.
+
+    Without units there are no clusters and no resamples to speak of: all values are NaN.
+    """
+    clusters, cells = _cells(units)
+    total = cells.sum(axis=0, keepdims=True)
+    paths, point = _evaluated(total, statistic)
+    if len(clusters):
+        sums = resampling.weighted_sums(cells.reshape(len(cells), -1))
+        resampled = _evaluated(sums.reshape(-1, *cells.shape[1:]), statistic)[1]
+        jackknife = _without_each(cells, total, statistic)
+    else:
+        point = np.full_like(point, np.nan)
+        resampled = np.full((resampling.resamples, len(paths)), np.nan)
+        jackknife = np.empty((0, len(paths)))
+    return Replicates(paths, point[0], resampled, jackknife, clusters, resampling)
+
+
+def tolerance(*values: Values) -> Values:
+    """Return (m) distances up to which the values in the columns of (..., m) arrays count as equal."""
+    largest = np.ones(values[0].shape[-1])
+    for one in values:
+        finite = np.where(np.isfinite(one), np.abs(one), 0.0).reshape(-1, one.shape[-1])
+        largest = np.maximum(largest, finite.max(axis=0, initial=0.0))
+    return SAME * largest
+
+
+def _cells(units: Units) -> tuple[NDArray[Any], Values]:
+    """Return the clusters' labels and what is summed in each, shape (clusters, repeats, k)."""
+    clusters, place = np.unique(units.clusters, return_inverse=True)
+    repeats, repeat = 1, np.zeros(len(place), dtype=np.int64)
+    if units.repeats is not None and len(place):
+        labels, repeat = np.unique(units.repeats, return_inverse=True)
+        repeats = len(labels)
+    cells = np.zeros((len(clusters) * repeats, units.summands.shape[1]))
+    if len(place):
+        cell = place * repeats + repeat
+        order = np.argsort(cell, kind="stable")
+        filled, starts = np.unique(cell[order], return_index=True)
+        cells[filled] = np.add.reduceat(units.summands[order], starts, axis=0)
+    return clusters, cells.reshape(len(clusters), repeats, units.summands.shape[1])
+
+
+def _without_each(cells: Values, total: Values, statistic: Statistic) -> Values:
+    parts = []
+    for part in _chunks(cells):
+        left = total - part
+        # What is left of a sum that lies in one cluster is 0, and no rest of rounding that 0/0 would miss.
+        left[np.abs(left) <= SAME * np.abs(part)] = 0.0
+        parts.append(_evaluated(left, statistic)[1])
+    return np.concatenate(parts)
+
+
+def _evaluated(sums: Values, statistic: Statistic) -> tuple[tuple[str, ...], Values]:
+    """Return the paths and the (rows, m) means over repeats of sums (rows, repeats, k)."""
+    paths: tuple[str, ...] = ()
+    found: list[Values] = []
+    for part in _chunks(sums):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = statistic(part)
+        paths = tuple(values)
+        table = np.empty((len(part), len(paths)))
+        for column, path in enumerate(paths):
+            value = np.broadcast_to(np.asarray(values[path], dtype=np.float64), part.shape[:-1])
+            table[:, column] = _mean_of_known(value)
+        found.append(table)
+    return paths, np.concatenate(found)
+
+
+def _mean_of_known(values: Values) -> Values:
+    known = np.isfinite(values)
+    sums = np.where(known, values, 0.0).sum(axis=1)
+    counted = known.sum(axis=1)
+    return np.where(counted > 0, sums / np.maximum(counted, 1), np.nan)
+
+
+def _chunks(cells: Values) -> list[Values]:
+    rows = max(1, _CHUNK_SUMS // max(1, cells[0].size))
+    return [cells[start : start + rows] for start in range(0, len(cells), rows)]
