@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from harness.answers.extraction import Aliases, extract, unchanged
-from harness.answers.readings import PROSE_REFUSAL, Reading, UnitError, read_answer
+from harness.answers.readings import PROSE_REFUSAL, Reading, TextReader, UnitError, read_answer
 from harness.answers.validation import Validator
 from harness.benchmarks.base import Benchmark, Filled, Prompt
 from harness.benchmarks.prompts import placeholders, render
@@ -87,7 +87,8 @@ class Asker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AttemptPolicy:
-    """How a unit is asked. Without a validator every complete text that shows anything is an answer.
+    """How a unit is asked. Without a validator every complete text that shows anything is an answer, unless
+    `read_text` finds nothing in it.
 
     `reformat` needs `validator`, `reformat_validator` and `fill`. `example` is the value that the prompt
     itself shows: an answer that only repeats it is none.
@@ -101,6 +102,7 @@ class AttemptPolicy:
     reformat_validator: Validator | None = None
     fill: Fill | None = None
     example: JSON = None
+    read_text: TextReader | None = None
 
     def __post_init__(self) -> None:
         if self.reformat and (self.validator is None or self.reformat_validator is None or self.fill is None):
@@ -111,6 +113,7 @@ class AttemptPolicy:
 
 def attempt_policy(
     benchmark: Benchmark,
+    condition: str,
     schema: Mapping[str, JSON] | None,
     reformat_schema: Mapping[str, JSON] | None,
     *,
@@ -130,6 +133,7 @@ def attempt_policy(
         reformat_validator=None if reformat_schema is None else Validator(reformat_schema),
         fill=benchmark.fill,
         example=None if validator is None else _example_in(prompt, validator, benchmark.aliases),
+        read_text=None if validator is not None else benchmark.text_reader(condition),
     )
 
 
@@ -212,7 +216,7 @@ async def run_attempts(asker: Asker, policy: AttemptPolicy) -> UnitResult:
 
 def read_reply(reply: Reply, policy: AttemptPolicy) -> Reading:
     """Return what a model's reply is worth; one that only repeats the prompt's example is worth nothing."""
-    reading = read_answer(reply, policy.validator, policy.aliases)
+    reading = read_answer(reply, policy.validator, policy.aliases, policy.read_text)
     echoes = reading.usable and policy.example is not None and reading.prediction == policy.example
     return _ECHO if echoes else reading
 

@@ -75,6 +75,30 @@ class ReformatWanted:
 
 
 @dataclass(frozen=True, slots=True)
+class NotShown:
+    """How many units of a model and condition a step does not look at, and why."""
+
+    model: str
+    condition: str
+    why: str
+    units: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepWanted:
+    """What a step follows: the run with the digest `source`.
+
+    `simulated`, `imported`: what is true of the answers that it looks at.
+    """
+
+    kind: str
+    source: str
+    simulated: bool
+    imported: bool
+    not_shown: tuple[NotShown, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """Everything a run wants. Two runs with equal digests are the same run."""
 
@@ -91,11 +115,14 @@ class Manifest:
     """The text that `reask` "feedback" adds."""
     structured: Structured
     repeats: int
+    step: StepWanted | None = None
+    """Of a run that follows another one; left out of the JSON of all others."""
 
     @property
     def simulated(self) -> bool:
-        """True if any model is a simulated one."""
-        return any(model.simulated for model in self.models.values())
+        """True if any model is a simulated one, or answers of one are looked at."""
+        followed = self.step is not None and self.step.simulated
+        return followed or any(model.simulated for model in self.models.values())
 
     @property
     def imported(self) -> bool:
@@ -114,6 +141,8 @@ class Manifest:
     def to_json(self) -> Mapping[str, JSON]:
         """Return the manifest as it is stored and hashed."""
         found = {"version": MANIFEST_VERSION, **asdict(self)}
+        if self.step is None:
+            del found["step"]  # so that a run from before there were steps is the same run
         for models in (found["models"], (found["reformat"] or {}).get("models", {})):
             for model in models.values():
                 # So that a run from before there was a choice is the same run.

@@ -138,7 +138,7 @@ def _params(
 def _reformatter(model: Model, options: RunOptions, config: Config, benchmark: Benchmark) -> Model | None:
     name = options.reformatter or config.benchmark(benchmark.name).reformatter
     if name is None:
-        name = SIMULATED_REFORMATTER if model.simulated else benchmark.reformatter
+        name = SIMULATED_REFORMATTER if model.simulated and benchmark.reformatter else benchmark.reformatter
     if name is None or name == NO_REFORMATTER:
         return None
     reformatter = config.model(name)

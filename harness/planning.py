@@ -19,6 +19,7 @@ from harness.media_reading import MediaReader
 from harness.messages import Schema, Structured
 from harness.model_choice import COMMON_PARAMS, chosen_models, retired_notes
 from harness.nearest import nearest
+from harness.offline.step_cases import Followed
 from harness.plans import ConditionPlan, ModelPlan
 from harness.recipes import ORIGINAL
 from harness.reformatter import FEEDBACK_PROMPT, QUOTING_PROMPT
@@ -51,16 +52,22 @@ class Plan:
         return restating | asked
 
 
-def make_plan(options: RunOptions, config: Config, media: MediaReader | None = None) -> Plan:
+def make_plan(
+    options: RunOptions,
+    config: Config,
+    media: MediaReader | None = None,
+    followed: Followed | None = None,
+) -> Plan:
     """Resolve all that a run wants; `media` tells what its media files are, None: each is read.
 
+    `followed`: the cases of a step, which come from a run and no folder.
     Raises ConfigError or CaseFileError; asks nobody, writes nothing.
     """
     benchmark = get_benchmark(options.benchmark)
     blobs = _Blobs()
     models = chosen_models(options, config, benchmark)
     conditions = _conditions(options, benchmark)
-    cases = _cases(options, config, benchmark, media)
+    cases = _cases(options, config, benchmark, media) if followed is None else followed.cases
     reformat = any(model.reformatter for model in models.values())
     manifest = Manifest(
         benchmark=benchmark.name,
@@ -75,6 +82,7 @@ def make_plan(options: RunOptions, config: Config, media: MediaReader | None = N
         feedback=blobs.prompt(load_prompt(FEEDBACK_PROMPT)) if options.reask == "feedback" else None,
         structured=options.structured,
         repeats=options.repeats,
+        step=None if followed is None else followed.wanted,
     )
     notes = tuple(_notes(options, config, benchmark, cases, models))
     return Plan(benchmark, manifest, cases, conditions, models, blobs.data, notes)
@@ -116,6 +124,7 @@ def _condition(name: str, options: RunOptions, benchmark: Benchmark) -> Conditio
     schema, reformat_schema = benchmark.schema(name), benchmark.reformat_schema(name)
     policy = attempt_policy(
         benchmark,
+        name,
         None if schema is None else schema.body,
         None if reformat_schema is None else reformat_schema.body,
         max_attempts=options.attempts,

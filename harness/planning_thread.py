@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from harness.config import Config
 from harness.media import Media
 from harness.media_reading import MediaReader, ReadingCounts, Stamp
+from harness.offline.step_cases import Followed
 from harness.planning import Plan, make_plan
 from harness.run_options import RunOptions
 
@@ -19,7 +20,11 @@ Remembered: TypeAlias = Callable[[Mapping[Path, Stamp]], Coroutine[Any, Any, Map
 
 
 async def plan_in_thread(
-    options: RunOptions, config: Config, remembered: Remembered, counts: ReadingCounts | None = None
+    options: RunOptions,
+    config: Config,
+    remembered: Remembered,
+    counts: ReadingCounts | None = None,
+    followed: Followed | None = None,
 ) -> Plan:
     """Return what `make_plan` does; `counts` tells meanwhile how far the reading of media is.
 
@@ -33,6 +38,6 @@ async def plan_in_thread(
 
     reader = MediaReader(recall, stop=stop, counts=counts)
     try:
-        return await asyncio.to_thread(make_plan, options, config, reader)
+        return await asyncio.to_thread(make_plan, options, config, reader, followed)
     finally:
         stop.set()

@@ -16,12 +16,21 @@ from harness.shards import Shard
 
 
 @dataclass(frozen=True, slots=True)
+class StepOptions:
+    """What a step follows: the run with the digest `source`, all its models and conditions or some."""
+
+    source: str
+    models: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class RunOptions:
     """Everything that decides what a run wants; how it is done stands in `SessionOptions`.
 
     `data` and `prompt` are absolute paths. `reformatter` "none": nobody restates unusable answers; None:
     the configured one, else the benchmark's own. `image_recipe` None: that of each model's settings, else of
-    the benchmark's.
+    the benchmark's. `step`: whose answers are looked at; `limit` and `cases` are then about that run's cases.
     """
 
     benchmark: str
@@ -39,6 +48,7 @@ class RunOptions:
     prompt: str | None = None
     drop_unsupported: bool = False
     image_recipe: str | None = None
+    step: StepOptions | None = None
 
     def to_json(self) -> Mapping[str, JSON]:
         """Return the options as a session keeps them."""

@@ -205,7 +205,7 @@ def _triage_policy():  # type: ignore[no-untyped-def]  # AttemptPolicy, only for
     schema, reformat_schema = _TRIAGE.schema("both"), _TRIAGE.reformat_schema("both")
     assert schema is not None and reformat_schema is not None
     return attempt_policy(
-        _TRIAGE, schema.body, reformat_schema.body, max_attempts=3, reask="same", reformat=True,
+        _TRIAGE, "both", schema.body, reformat_schema.body, max_attempts=3, reask="same", reformat=True,
         prompt=_TRIAGE.prompt("both"),
     )  # fmt: skip
 

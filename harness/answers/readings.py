@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from harness.answers.extraction import Aliases, extract, unchanged
 from harness.answers.refusals import reads_like_refusal
@@ -13,6 +15,9 @@ from harness.canonical import JSON
 from harness.messages import Reply
 from harness.outcomes import USABLE, ExchangeOutcome, UnitOutcome
 from harness.schema_names import restored
+
+TextReader: TypeAlias = Callable[[str], tuple[JSON, str | None]]
+"""Returns what a text answer says, or None and what is wrong where nothing in it may be counted."""
 
 PROSE_REFUSAL = "prose_refusal"
 """Flag: the text reads like a refusal. Advisory, see `harness.answers.refusals`."""
@@ -48,10 +53,16 @@ class Reading:
         return self.outcome in USABLE
 
 
-def read_answer(reply: Reply, validator: Validator | None, aliases: Aliases = unchanged) -> Reading:
+def read_answer(
+    reply: Reply,
+    validator: Validator | None,
+    aliases: Aliases = unchanged,
+    read_text: TextReader | None = None,
+) -> Reading:
     """Return what a reply is worth: a pure function, the same live and on replay.
 
-    Without a validator every complete text that shows anything is valid (free text). A truncated reply is
+    Without a validator every complete text that shows anything is valid (free text), unless `read_text` finds
+    nothing in it that may be counted: such a text is unparsable, never an empty answer. A truncated reply is
     never read as an answer, not even where its text happens to be whole and to fit: its provider says
     that there was more to come. Keys that were asked for under an alias get their names back first: that is
     transport, and makes no answer a recovered one.
@@ -59,7 +70,7 @@ def read_answer(reply: Reply, validator: Validator | None, aliases: Aliases = un
     match reply.outcome:
         case ExchangeOutcome.ANSWERED:
             if validator is None:
-                return _read_free_text(reply.text)
+                return _read_free_text(reply.text, read_text)
             if not reply.names:
                 return _read_json(reply.text, validator, aliases)
             reading = _read_json(restored(reply.text, reply.names), validator, aliases)
@@ -92,11 +103,17 @@ def _read_json(text: str, validator: Validator, aliases: Aliases) -> Reading:
     return Reading(UnitOutcome.UNPARSABLE, None, answer, error, _flags(answer))
 
 
-def _read_free_text(text: str) -> Reading:
+def _read_free_text(text: str, read_text: TextReader | None) -> Reading:
     answer = without_thinking(text)
     if blank(answer):
         return _nothing_shown(text)
-    return Reading(UnitOutcome.VALID, answer, flags=_flags(answer))
+    if read_text is None:
+        return Reading(UnitOutcome.VALID, answer, flags=_flags(answer))
+    value, problem = read_text(answer)
+    if problem is not None:
+        error = UnitError("unreadable", problem)
+        return Reading(UnitOutcome.UNPARSABLE, None, answer, error, _flags(answer))
+    return Reading(UnitOutcome.VALID, value)
 
 
 def _nothing_shown(text: str) -> Reading:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, cast
 
+from harness.answers.readings import TextReader
 from harness.canonical import JSON
 from harness.errors import ConfigError, UnknownNameError
 from harness.media import Media
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from harness.media_reading import MediaReader
+    from harness.scoring.intervals import Interval
+    from harness.scoring.resampling import Resampling
 
 UnitNumbers: TypeAlias = "NDArray[np.float64]"
 """Shape (units, numbers): what a benchmark's `unit_numbers` gives, a row a unit."""
@@ -85,7 +88,8 @@ class MetricValue:
     n: int
     reason: str | None = None
     sd: float | None = None
-    ci: tuple[float, float] | None = None
+    interval: Interval | None = None
+    """None: nobody computed one; one without ends says why there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +102,66 @@ class MetricColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class ScoreTable:
+    """How the rows of one condition, or of one pool of conditions, are scored and shown.
+
+    `numbers` names what the scores keep of each unit (see `Benchmark.unit_numbers`). `main_metric` is the
+    path of the metric that ranks; None: the rows have no order of merit. The printed table shows `columns`,
+    the main metric first, of which a narrow terminal drops the last ones; without columns the rows stand in
+    the JSON only. `legend` says what the heads mean, `baseline_notes` what each baseline is.
+    """
+
+    numbers: tuple[str, ...]
+    main_metric: str | None
+    columns: tuple[MetricColumn, ...] = ()
+    legend: str = ""
+    baseline_notes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Scored:
-    """One unit as scorers see it; `prediction` None when the unit is unusable."""
+    """One unit as scorers see it; `prediction` None when the unit is unusable.
+
+    Where a condition wants free text, the prediction is that text.
+    """
 
     case: Case
+    condition: str
     outcome: UnitOutcome
     prediction: JSON
+
+
+class Subject(NamedTuple):
+    """Whose answers a step is about: the model and the condition of the run that it follows."""
+
+    model: str
+    condition: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnitTable:
+    """The scored units of one row, as arrays of equal length; `numbers` is (units, numbers).
+
+    `cases` is equal for the units of one case, `clusters` for those of one group of cases (a patient, say):
+    intervals resample clusters. `repeats` counts from 1. In a pool, `members` is the place of a unit's
+    condition among those of the pool; else 0.
+    """
+
+    numbers: UnitNumbers
+    cases: NDArray[np.int64]
+    clusters: NDArray[np.int64]
+    repeats: NDArray[np.int32]
+    members: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        """Return the number of units."""
+        return len(self.cases)
+
+    def where(self, mask: NDArray[np.bool_]) -> UnitTable:
+        """Return the units for which the mask is true, in order."""
+        return UnitTable(
+            self.numbers[mask], self.cases[mask], self.clusters[mask], self.repeats[mask], self.members[mask]
+        )
 
 
 class Benchmark(Protocol):
@@ -124,18 +182,8 @@ class Benchmark(Protocol):
     """How images are made ready where the paper fixes that (`harness.recipes`); None: as they are."""
     scorer: str
     """Name and version of the scoring code, e.g. "triage-1"."""
-    numbers: tuple[str, ...]
-    """What the scores keep of a unit: the names of its numbers (see `unit_numbers`)."""
     conventions: Mapping[str, tuple[str, ...]]
     """Named options of the scores, each with its values, the default first."""
-    main_metric: str
-    """Path of the metric that ranks."""
-    table_columns: tuple[MetricColumn, ...]
-    """What the printed table shows, the main metric first; a narrow terminal drops the last ones."""
-    table_legend: str
-    """What the heads of the columns mean, for the notes under the table."""
-    baseline_notes: Mapping[str, str]
-    """Baseline name -> what it is, for the same notes."""
 
     def sample_dir(self) -> Path:
         """Return the folder of the bundled synthetic sample."""
@@ -176,6 +224,10 @@ class Benchmark(Protocol):
         """Return the value with documented label aliases replaced; the same object when there are none."""
         ...
 
+    def text_reader(self, condition: str) -> TextReader | None:
+        """Return how text answers are read where there is no schema; None: they stand as they are."""
+        ...
+
     def reformat_schema(self, condition: str) -> Schema | None:
         """Return the reformatter's schema, in which a field may be null."""
         ...
@@ -188,23 +240,50 @@ class Benchmark(Protocol):
         """Apply the filling policy to a reformatter's answer about `answer`."""
         ...
 
+    def pools(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """Return pool -> the conditions whose units are scored together besides, of those a run asks.
+
+        A pool has rows of its own, as if it were a condition; its name is that of no condition.
+        """
+        ...
+
+    def table(self, condition: str) -> ScoreTable:
+        """Return how the rows of a condition or pool are scored and shown.
+
+        The conditions of a pool have as many numbers as the pool.
+        """
+        ...
+
+    def subject(self, case: Case) -> Subject | None:
+        """Return whose answer a case of a step is about, which names its row; None for a case of its own."""
+        ...
+
     def unit_numbers(self, unit: Scored) -> Sequence[float]:
-        """Return all that the metrics need of one unit: as many numbers as `numbers` has names.
+        """Return all that the metrics need of one unit: as many numbers as its table has names.
 
         Nothing else of a unit is kept while a run is scored. Raises ValueError for a reference that
         cannot be scored.
         """
         ...
 
-    def metrics(self, units: UnitNumbers, conventions: Mapping[str, str]) -> Mapping[str, MetricValue]:
+    def metrics(
+        self, units: UnitTable, condition: str, conventions: Mapping[str, str]
+    ) -> Mapping[str, MetricValue]:
         """Return every metric path of one row; a unit without a prediction counts as the worst value.
 
-        `conventions` has all of the benchmark's (see `chosen_conventions`), here and below.
+        `condition` may be a pool. The units are those of a single repeat. `conventions` has all of the
+        benchmark's (see `chosen_conventions`), here and below.
         """
         ...
 
+    def intervals(
+        self, units: UnitTable, condition: str, conventions: Mapping[str, str], resampling: Resampling
+    ) -> Mapping[str, Interval]:
+        """Return metric path -> interval of one row, of all its repeats together; a path may be left out."""
+        ...
+
     def score_unit(
-        self, numbers: Sequence[float], conventions: Mapping[str, str]
+        self, numbers: Sequence[float], condition: str, conventions: Mapping[str, str]
     ) -> Mapping[str, float | None]:
         """Return what a unit with these numbers scores by itself, by path; None where there is no value.
 
@@ -212,10 +291,20 @@ class Benchmark(Protocol):
         """
         ...
 
+    def constant_answers(self, cases: Iterable[Case], condition: str) -> Mapping[str, JSON]:
+        """Return baseline name -> the one prediction that it gives to each of these cases.
+
+        It is scored as a model's would be; `condition` is no pool.
+        """
+        ...
+
     def baselines(
-        self, cases: Iterable[Case], conventions: Mapping[str, str]
+        self, cases: Iterable[Case], condition: str, conventions: Mapping[str, str]
     ) -> Mapping[str, Mapping[str, MetricValue]]:
-        """Return baseline name -> metrics, over the cases given in any order."""
+        """Return baseline name -> metrics of those that are no constant answer; `condition` may be a pool.
+
+        The cases come in any order.
+        """
         ...
 
 
@@ -234,9 +323,20 @@ def chosen_conventions(benchmark: Benchmark, wanted: Mapping[str, str]) -> dict[
 
 BENCHMARKS = {"triage": "harness.benchmarks.triage"}
 
+STEPS = {"judge": ("triage",)}
+"""Kind of step -> the benchmarks that have one, in `steps` of their package."""
+
 
 def get_benchmark(name: str) -> Benchmark:
-    """Return a benchmark by name; each package holds one, named `benchmark`."""
-    if name not in BENCHMARKS:
+    """Return a benchmark by name, or one of its steps, as in "triage.judge".
+
+    Each package holds one, named `benchmark`, and its steps by kind as `steps`. Raises UnknownNameError.
+    """
+    base, dot, kind = name.partition(".")
+    if base not in BENCHMARKS:
         raise UnknownNameError(f"unknown benchmark {name!r}; known: {', '.join(sorted(BENCHMARKS))}")
-    return cast(Benchmark, import_module(BENCHMARKS[name]).benchmark)
+    if dot and base not in STEPS.get(kind, ()):
+        known = ", ".join(one for one, owners in STEPS.items() if base in owners) or "none"
+        raise UnknownNameError(f"{base} has no step {kind!r}; it has: {known}")
+    package = import_module(BENCHMARKS[base])
+    return cast(Benchmark, package.steps[kind] if dot else package.benchmark)

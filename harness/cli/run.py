@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,48 @@ def _no_constant(text: str) -> Any:
     raise ConfigError(f"--param: {text} is no JSON number")
 
 
+ASKING_OPTIONS = (
+    click.option(
+        "--repeats", type=click.IntRange(min=1), default=1, show_default=True, help="Independent resamples."
+    ),
+    click.option(
+        "--attempts",
+        type=click.IntRange(1, 3),
+        default=3,
+        show_default=True,
+        help="Asks until an answer is usable.",
+    ),
+    click.option(
+        "--reask",
+        type=click.Choice(["same", "feedback"]),
+        default="same",
+        show_default=True,
+        help="Ask again as before, or with what was wrong.",
+    ),
+    click.option(
+        "--structured",
+        type=click.Choice(["off", "json", "schema"]),
+        default="off",
+        show_default=True,
+        help="Let the provider constrain the output.",
+    ),
+    click.option(
+        "--param", "params", multiple=True, metavar="K=V", help="A decoding parameter, as temperature=0."
+    ),
+    click.option("--prompt", type=click.Path(path_type=Path), metavar="FILE", help="Your own prompt."),
+    click.option(
+        "--drop-unsupported", is_flag=True, help="Leave out parameters that a model does not take."
+    ),
+)
+"""How models are asked, the same for `run` and for steps."""
+
+
+def _asking_options(function: Callable[..., int]) -> Callable[..., int]:
+    for option in reversed(ASKING_OPTIONS):
+        function = option(function)
+    return function
+
+
 @click.command("run", epilog="Example: harness run --benchmark triage --models gemini-3-flash,o3 --limit 5")
 @click.option("--benchmark", required=True, metavar="NAME", help="See `harness benchmarks`.")
 @click.option(
@@ -56,36 +99,8 @@ def _no_constant(text: str) -> Any:
 @click.option("--conditions", metavar="A,B", help="Default: the main one; `all`: every one.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N cases.")
 @click.option("--cases", metavar="ID,ID", help="Only these cases.")
-@click.option(
-    "--repeats", type=click.IntRange(min=1), default=1, show_default=True, help="Independent resamples."
-)
-@click.option(
-    "--attempts",
-    type=click.IntRange(1, 3),
-    default=3,
-    show_default=True,
-    help="Asks until an answer is usable.",
-)
+@_asking_options
 @click.option("--reformatter", metavar="MODEL|none", help="Who restates unusable answers.")
-@click.option(
-    "--reask",
-    type=click.Choice(["same", "feedback"]),
-    default="same",
-    show_default=True,
-    help="Ask again as before, or with what was wrong.",
-)
-@click.option(
-    "--structured",
-    type=click.Choice(["off", "json", "schema"]),
-    default="off",
-    show_default=True,
-    help="Let the provider constrain the output.",
-)
-@click.option(
-    "--param", "params", multiple=True, metavar="K=V", help="A decoding parameter, as temperature=0."
-)
-@click.option("--prompt", type=click.Path(path_type=Path), metavar="FILE", help="Your own prompt.")
-@click.option("--drop-unsupported", is_flag=True, help="Leave out parameters that a model does not take.")
 @click.option(
     "--image-recipe",
     metavar="RECIPE",

@@ -43,10 +43,10 @@ from harness.twins import twin_notes
 
 def run(invocation: Invocation) -> int:
     """Work on the run that the options want, and return the exit code."""
-    config = _config(invocation.config_path)
+    config = configured(invocation.config_path)
     url = find_store(invocation.store, os.environ, config.store, Path.cwd())
     with warnings_shown():
-        return run_session(_start(invocation, config, url, None))
+        return run_session(start(invocation, config, url, None))
 
 
 def resume(
@@ -60,30 +60,30 @@ def resume(
     as_json: bool,
 ) -> int:
     """Go on with a stored run, and return the exit code. Raises ConfigError where it cannot be rebuilt."""
-    config = _config(config_path)
+    config = configured(config_path)
     url = find_store(store, os.environ, config.store, Path.cwd())
 
-    async def start() -> int:
+    async def go_on() -> int:
         found, options = await _stored_options(url, reference)
         if data is not None:
             options = replace(options, data=data)
         invocation = Invocation(
             options, session, config_path, store, found.name, dry_run=dry_run, as_json=as_json
         )
-        return await _start(invocation, config, url, found)
+        return await start(invocation, config, url, found)
 
     with warnings_shown():
-        return run_session(start())
+        return run_session(go_on())
 
 
-def _config(path: Path | None) -> Config:
+def configured(path: Path | None) -> Config:
     """Return the configuration; from here on its keys are shown in no error."""
     config = load_config(path)
     SECRET_VARIABLES.update(config.api_keys(os.environ))
     return config
 
 
-async def _start(invocation: Invocation, config: Config, url: str, resumed: Run | None) -> int:
+async def start(invocation: Invocation, config: Config, url: str, resumed: Run | None) -> int:
     """Plan the run, look at what the store has of it, and dry-run it or work on it."""
     async with store_as_it_is(url) as as_it_is:
         plan = await planned(invocation.options, config, as_it_is)

@@ -16,8 +16,10 @@ from harness.cache.opening import is_there
 from harness.cache.store import Store
 from harness.cli.options import say
 from harness.config import Config
+from harness.errors import StoreError
 from harness.media import Media
 from harness.media_reading import ReadingCounts, Stamp
+from harness.offline.step_cases import follow
 from harness.planning import Plan
 from harness.planning_thread import plan_in_thread
 from harness.run_options import RunOptions
@@ -58,10 +60,16 @@ async def store_as_it_is(url: str) -> AsyncIterator[StoreAsItIs]:
 
 async def planned(options: RunOptions, config: Config, found: StoreAsItIs) -> Plan:
     """Make the plan, and show how far it is where that takes long."""
+    followed = None
+    if options.step is not None:
+        store = await found.get()
+        if store is None:
+            raise StoreError("there is no store yet, so there is no run whose answers a step could look at")
+        followed = await follow(store, options)
     counts = ReadingCounts()
     shown = asyncio.create_task(_show(counts), name="reading media")
     try:
-        return await plan_in_thread(options, config, found.recall, counts)
+        return await plan_in_thread(options, config, found.recall, counts, followed)
     finally:
         shown.cancel()
         await asyncio.wait([shown])

@@ -19,6 +19,7 @@ IMPORTED_NOTE = (
 )
 _SMALLEST_CELL = 6
 _COVERAGE = 6
+_INTERVAL = 12
 _SMALLEST_NAME = 12
 _LISTED = 5
 
@@ -33,22 +34,28 @@ class _Layout:
 
     @property
     def width(self) -> int:
-        return 4 + self.name + self.n + _COVERAGE + sum(map(_cell_width, self.columns))
+        return 4 + self.name + self.n + _COVERAGE + _INTERVAL + sum(map(_cell_width, self.columns))
 
 
 def render(score: Json, *, width: int = 80) -> str:
     """Return the scores as text of at most `width` columns (at least 60), without a last line feed."""
     width = max(width, 60)
     lines = [*_heading(score, width)]
+    benchmark = get_benchmark(score["benchmark"])
+    shown: list[str] = []
+    unseen: list[str] = []
     for condition in _conditions(score):
+        (shown if benchmark.table(condition).columns else unseen).append(condition)
+    for condition in shown:
         rows = [row for row in score["rows"] if row["condition"] == condition]
-        layout = _layout(score, rows, width)
+        layout = _layout(benchmark.table(condition).columns, rows, width)
         lines += _reading(layout, condition, rows, "as_answered", width)
         lines += _reading(layout, condition, rows, "valid_only", width)
         lines += _outcomes(condition, rows, width)
+        lines += _not_shown(score, condition, width)
         lines += _left_out(score, condition, rows, width)
         lines += _common(score, condition, width)
-    lines += _notes(score, width)
+    lines += _notes(score, shown, unseen, width)
     return "\n".join(lines).rstrip()
 
 
@@ -60,6 +67,9 @@ def _heading(score: Json, width: int) -> Iterator[str]:
     ]
     run = score["run"]
     yield from _wrap(f"{score['benchmark']}  run {run['name']} ({run['digest'][:12]})", width)
+    if "step" in score:
+        step = score["step"]
+        yield from _wrap(f"{step['kind']} by {step['model']}, of run {step['source'][:12]}", width)
     if warnings:
         yield from _wrap(f"*** {' - '.join(warnings)}: no evidence about real models ***", width)
 
@@ -96,7 +106,8 @@ def _reading(
 
 def _head(layout: _Layout) -> Iterator[str]:
     upper, lower = (
-        "".join(f"{column.head[line]:>{_cell_width(column)}}" for column in layout.columns) for line in (0, 1)
+        _cells([f"{column.head[line]:>{_cell_width(column)}}" for column in layout.columns], interval)
+        for line, interval in ((0, ""), (1, "95% CI"))
     )
     yield f"{'':{layout.width - len(upper)}}{upper}"
     yield f"{'#':>3} {'model':<{layout.name}}{'n':>{layout.n}}{'cov%':>{_COVERAGE}}{lower}"
@@ -108,8 +119,9 @@ def _row(row: Json, reading: str, layout: _Layout) -> Iterator[str]:
         yield f"{rank:>3} {name}"
         rank, name = "", ""
     metrics = row[reading]
-    cells = "".join(
-        f"{_number(metrics.get(column.path), column):>{_cell_width(column)}}" for column in layout.columns
+    cells = _cells(
+        [f"{_number(metrics.get(column.path), column):>{_cell_width(column)}}" for column in layout.columns],
+        _interval(metrics.get(layout.columns[0].path), layout.columns[0]),
     )
     coverage = "-" if row["coverage"] is None else _percent(row["coverage"])
     n = _n(row, reading, layout.columns)
@@ -117,6 +129,18 @@ def _row(row: Json, reading: str, layout: _Layout) -> Iterator[str]:
     if row["incomplete"] and reading == "as_answered":
         how = "the files hold no answer for" if row["imported"] else "resume to complete:"
         yield f"    incomplete: {how} {_count(row['to_complete'], 'unit')}"
+
+
+def _cells(columns: Sequence[str], interval: str) -> str:
+    """Return the cells of one line; the interval is that of the first column."""
+    return "".join([columns[0], f"{interval:>{_INTERVAL}}", *columns[1:]])
+
+
+def _interval(metric: Json | None, column: MetricColumn) -> str:
+    if metric is None or metric["ci"] is None:
+        return "-"
+    low, high = (f"{end:.{column.decimals}f}" for end in metric["ci"])
+    return f"{low},{high}" if low.startswith("-") else f"{low}-{high}"
 
 
 def _rank(row: Json, reading: str) -> str:
@@ -163,6 +187,16 @@ def _outcomes(condition: str, rows: Sequence[Json], width: int) -> Iterator[str]
         yield from _wrap(f"  {_name(row)}: {counts} (of {row['n_units']})", width, indent="    ")
 
 
+def _not_shown(score: Json, condition: str, width: int) -> Iterator[str]:
+    """Say which answers a step was not shown, by model, and why."""
+    reasons: dict[str, list[str]] = {}
+    for one in score["step"]["not_shown"] if "step" in score else []:
+        if one["condition"] == condition:
+            reasons.setdefault(one["model"], []).append(f"{one['why']} {one['units']}")
+    for model, told in reasons.items():
+        yield from _wrap(f"  {model}: not looked at: {', '.join(told)}", width, indent="    ")
+
+
 def _left_out(score: Json, condition: str, rows: Sequence[Json], width: int) -> Iterator[str]:
     errors = score["case_errors"].get(condition, [])
     if errors:
@@ -187,15 +221,21 @@ def _common(score: Json, condition: str, width: int) -> Iterator[str]:
         yield from _wrap(f"{rank:>3} {row['model']}  {value}  (n={row['n']})", width, indent="    ")
 
 
-def _notes(score: Json, width: int) -> Iterator[str]:
+def _notes(score: Json, shown: Sequence[str], unseen: Sequence[str], width: int) -> Iterator[str]:
     yield ""
     benchmark = get_benchmark(score["benchmark"])
-    yield from _wrap(benchmark.table_legend, width)
-    shown = {row["model"] for row in score["rows"] if row["kind"] == "baseline"}
-    for name in sorted(shown & benchmark.baseline_notes.keys()):
-        yield from _wrap(f"{name}: {benchmark.baseline_notes[name]}", width)
+    tables = [benchmark.table(condition) for condition in shown]
+    for legend in dict.fromkeys(table.legend for table in tables if table.legend):
+        yield from _wrap(legend, width)
+    baselines = {row["model"] for row in score["rows"] if row["kind"] == "baseline"}
+    notes = {name: note for table in tables for name, note in table.baseline_notes.items()}
+    for name in sorted(baselines & notes.keys()):
+        yield from _wrap(f"{name}: {notes[name]}", width)
     meaning = "n: units scored; cov%: units with a usable answer; only complete models have ranks"
     yield from _wrap(meaning, width)
+    yield from _wrap(_interval_note(score), width)
+    if unseen:
+        yield from _wrap(f"in the JSON only: {', '.join(unseen)}", width)
     for name, (usual, *_) in benchmark.conventions.items():
         value = score["conventions"].get(name, usual)
         if value != usual:
@@ -215,8 +255,15 @@ def _notes(score: Json, width: int) -> Iterator[str]:
         yield from _wrap(f"references of {_count(corrected, 'case')} were corrected", width)
 
 
-def _layout(score: Json, rows: Sequence[Json], width: int) -> _Layout:
-    known = get_benchmark(score["benchmark"]).table_columns
+def _interval_note(score: Json) -> str:
+    facts = score["intervals"]
+    return (
+        f"95% CI: of the first column, by a bootstrap over cases (BCa, {facts['resamples']:,} resamples, "
+        f"seed {facts['seed']}), of shares of cases by Clopper-Pearson; those of all numbers are in the JSON"
+    )
+
+
+def _layout(known: Sequence[MetricColumn], rows: Sequence[Json], width: int) -> _Layout:
     numbers = [_n(row, reading, known) for row in rows for reading in ("as_answered", "valid_only")]
     n = max(len(str(number)) for number in [0, *numbers]) + 1
     columns = list(known)
@@ -228,7 +275,7 @@ def _layout(score: Json, rows: Sequence[Json], width: int) -> _Layout:
 
 def _room(columns: Sequence[MetricColumn], n: int, width: int) -> int:
     """Return what is left for names."""
-    return width - 4 - n - _COVERAGE - sum(map(_cell_width, columns))
+    return width - 4 - n - _COVERAGE - _INTERVAL - sum(map(_cell_width, columns))
 
 
 def _cell_width(column: MetricColumn) -> int:

@@ -125,6 +125,7 @@ def _condition(
     reformat_schema = None if restated is None else _schema(stored, restated.schema)
     policy = attempt_policy(
         stored.benchmark,
+        name,
         None if schema is None else schema.body,
         None if reformat_schema is None else reformat_schema.body,
         max_attempts=stored.manifest.attempts,

@@ -15,6 +15,7 @@ READS_ANSWERS = (
     "attempts.py",
     "benchmarks/base.py",
     "benchmarks/prompts.py",
+    "benchmarks/steps.py",
     "canonical.py",
     "imports/documents.py",
     "imports/failures.py",
@@ -74,9 +75,11 @@ READS_ANSWERS = (
 
 SCORES = (
     "benchmarks/base.py",
+    "benchmarks/steps.py",
     "canonical.py",
     "offline/case_index.py",
     "offline/derived.py",
+    "offline/model_units.py",
     "offline/references.py",
     "offline/row_units.py",
     "offline/score.py",
@@ -119,7 +122,7 @@ def code_digest(names: tuple[str, ...]) -> str:
 
 
 def _package(benchmark: str) -> str:
-    return BENCHMARKS[benchmark].removeprefix("harness.").replace(".", "/")
+    return BENCHMARKS[benchmark.partition(".")[0]].removeprefix("harness.").replace(".", "/")
 
 
 def _python_files(name: str, place: Traversable) -> Iterator[tuple[str, bytes]]:

@@ -132,6 +132,7 @@ def _policies(stored: StoredRun, *, reformat: bool) -> dict[str, AttemptPolicy]:
     return {
         name: attempt_policy(
             stored.benchmark,
+            name,
             stored.schema_body(wanted.schema),
             stored.schema_body(restated[name].schema) if name in restated else None,
             max_attempts=manifest.attempts,

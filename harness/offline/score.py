@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import itemgetter
+from itertools import chain
 from typing import TypeAlias
 
 from harness.benchmarks.base import CaseSet, MetricValue, chosen_conventions
 from harness.cache.rows import Run
 from harness.cache.store import Store
-from harness.messages import Purpose
 from harness.offline.derived import DerivedTables
+from harness.offline.model_units import ANSWERED, ModelUnits, numbers_of, scored_together, targets
 from harness.offline.references import References, correct_references
 from harness.offline.replay import ReplayedUnit, Replayer
 from harness.offline.replay_stream import replay_units
-from harness.offline.row_units import RowUnits, UnitColumns
+from harness.offline.row_units import RowUnits
 from harness.offline.score_json import Changes, CommonCases, Score
 from harness.offline.score_ranking import not_common
-from harness.offline.score_rows import Row, Scorer, baseline_rows, model_row, over_repeats, rater_row
+from harness.offline.score_rows import Row, Scorer, baseline_rows, rater_row
 from harness.offline.stored_run import StoredRun, load_run
-from harness.outcomes import UNUSABLE, USABLE, UnitOutcome, is_answer
-from harness.served_models import ServedCounts
+from harness.outcomes import UnitOutcome
 
 __all__ = ["Score", "score_run"]
 
@@ -55,7 +52,7 @@ async def score_run(
 
 
 class _Scoring:
-    """One pass over a run's units, row by row; a second one only where models differ in their cases."""
+    """One pass over a run's units, model by model; a second one only where models differ in their cases."""
 
     def __init__(
         self, store: Store, stored: StoredRun, scorer: Scorer, on_unit: OnUnit | None = None
@@ -66,33 +63,39 @@ class _Scoring:
         self._on_unit = on_unit
         self._replayer = Replayer(stored)
         self._changes = Changes()
-        self._nothing = (math.nan,) * len(scorer.benchmark.numbers)
+        self._shown = scored_together(stored)
         self._case_errors: Mapping[str, frozenset[int]] = {}
 
     async def score(self, references: References) -> Score:
         self._case_errors = await self._find_case_errors()
         models = await self._model_rows()
         rows: list[Row] = []
-        for condition in self._stored.conditions:
-            wanted = self._wanted(condition)
+        for condition in _conditions_of(models, self._shown):
             rows += sorted((row for row in models if row.condition == condition), key=lambda row: row.name)
-            for name, ratings in sorted(references.cases.raters.items()):
-                rows.append(rater_row(name, condition, ratings, scorer=self._scorer, wanted=wanted))
-            rows += baseline_rows(condition, scorer=self._scorer, wanted=wanted)
-        metric = self._stored.benchmark.main_metric
+            rows += self._other_rows(condition, references)
         return Score(
             stored=self._stored,
             references=references,
             conventions=self._scorer.conventions,
-            metric=metric,
             rows=tuple(rows),
             case_errors={
                 name: tuple(map(self._scorer.cases.id, sorted(places)))
                 for name, places in self._case_errors.items()
             },
-            common=await self._common_cases(models, metric),
+            common=await self._common_cases(models),
             changes=self._changes,
         )
+
+    def _other_rows(self, condition: str, references: References) -> Iterator[Row]:
+        members = self._shown.get(condition)
+        if members is None:
+            return
+        wanted = {member: self._wanted(member) for member in members}
+        for name, ratings in sorted(references.cases.raters.items()):
+            if members == (condition,):
+                places = wanted[condition]
+                yield rater_row(name, condition, ratings, scorer=self._scorer, wanted=places)
+        yield from baseline_rows(condition, members, scorer=self._scorer, wanted=wanted)
 
     def _wanted(self, condition: str) -> list[int]:
         """Return the places of the cases that are scored, in the order of the cases."""
@@ -111,86 +114,57 @@ class _Scoring:
 
     async def _model_rows(self) -> list[Row]:
         rows: list[Row] = []
-        columns, served = self._scorer.columns(), Counter[tuple[Purpose, str | None]]()
-        current: tuple[str, str] | None = None
+        model: str | None = None
+        units = ModelUnits(self._scorer, self._shown)
         async for replayed in replay_units(self._store, self._stored, self._replayer):
-            row = replayed.unit.model, replayed.unit.condition
-            if current is not None and row != current:
-                rows.append(self._model_row(current, columns.units(), served))
-                columns, served = self._scorer.columns(), Counter()
-            current = row
+            if model is not None and replayed.unit.model != model:
+                rows += units.rows()
+                units = ModelUnits(self._scorer, self._shown)
+            model = replayed.unit.model
             self._changes.note(replayed)
-            served.update(_served(replayed))
-            numbers = self._add(columns, replayed)
+            numbers = units.add(replayed, self._case_errors[replayed.unit.condition])
             if self._on_unit is not None:
                 self._on_unit(replayed, numbers)
-        if current is not None:
-            rows.append(self._model_row(current, columns.units(), served))
-        return rows
+        return [*rows, *units.rows()]
 
-    def _model_row(self, row: tuple[str, str], units: RowUnits, served: ServedCounts) -> Row:
-        model, condition = row
-        left_out = self._case_errors[condition]
-        return model_row(
-            model, condition, units, scorer=self._scorer, left_out=left_out, served=served
-        )
-
-    def _add(self, columns: UnitColumns, replayed: ReplayedUnit) -> Sequence[float] | None:
-        """Add a unit to the columns of its row; return its numbers, None where it is nobody's answer."""
-        unit, result = replayed.unit, replayed.result
-        place = self._scorer.cases.place(unit.case_id)
-        if result.outcome not in _ANSWERED:
-            columns.add(place, unit.repeat, result.outcome, self._nothing)
-            return None
-        numbers = self._scorer.numbers(place, result.outcome, result.prediction)
-        columns.add(place, unit.repeat, result.outcome, numbers)
-        return numbers
-
-    async def _common_cases(self, models: Sequence[Row], metric: str) -> dict[str, CommonCases]:
+    async def _common_cases(self, models: Sequence[Row]) -> dict[str, CommonCases]:
         """Read the complete models again on what they share: the cases are known only after all of them."""
         shared: dict[str, frozenset[int]] = {}
-        for condition in self._stored.conditions:
-            rows = [row for row in models if row.condition == condition]
-            missing = not_common(rows)
-            if missing is not None:
+        for condition, members in self._shown.items():
+            missing = not_common([row for row in models if row.condition == condition])
+            if missing is not None and self._scorer.benchmark.table(condition).main_metric is not None:
                 left_out = {self._scorer.cases.place(case) for case in missing}
-                shared[condition] = frozenset(self._wanted(condition)) - left_out
+                wanted = (self._wanted(member) for member in members)
+                shared[condition] = frozenset(chain.from_iterable(wanted)) - left_out
         if not shared:
             return {}
         compared = {
-            (row.name, row.condition): self._scorer.columns()
+            (row.name, row.condition): self._scorer.columns(row.condition)
             for row in models
             if row.condition in shared and not row.incomplete and row.n_cases > 0
         }
         async for replayed in replay_units(self._store, self._stored, self._replayer):
-            unit = replayed.unit
-            columns = compared.get((unit.model, unit.condition))
-            if columns is not None and self._scorer.cases.place(unit.case_id) in shared[unit.condition]:
-                self._add(columns, replayed)
+            place = self._scorer.cases.place(replayed.unit.case_id)
+            for condition, member in targets(replayed.unit.condition, self._shown):
+                columns = compared.get((replayed.unit.model, condition))
+                if columns is not None and place in shared[condition]:
+                    numbers = numbers_of(self._scorer, replayed, self._scorer.cases.case(place))
+                    columns.add(
+                        place, replayed.unit.repeat, replayed.result.outcome, numbers, member=member
+                    )
         found = {condition: CommonCases(len(places), {}) for condition, places in shared.items()}
         for (model, condition), columns in compared.items():
-            found[condition].values[model] = self._value(columns.units(), metric)
+            found[condition].values[model] = self._value(columns.units(), condition)
         return found
 
-    def _value(self, units: RowUnits, metric: str) -> MetricValue:
+    def _value(self, units: RowUnits, condition: str) -> MetricValue:
+        metric = self._scorer.benchmark.table(condition).main_metric
+        assert metric is not None
+        answered = units.where(units.ended(ANSWERED))
         repeats = range(1, self._stored.manifest.repeats + 1)
-        return over_repeats(units, repeats, self._scorer)[metric]
+        return self._scorer.metrics(answered, condition, repeats)[metric]
 
 
-def _served(replayed: ReplayedUnit) -> Iterator[tuple[Purpose, str | None]]:
-    """Yield purpose and served model of each ask's answer of this round, where the run ended in an answer.
-
-    An ask that was answered twice (by two processes, one of them suspended meanwhile) counts its last answer.
-    """
-    if replayed.state is None or replayed.state.outcome not in _ANSWERED:
-        return
-    last: dict[tuple[Purpose, int], tuple[int, str | None]] = {}
-    for link, exchange in replayed.links:
-        data = exchange.data
-        if exchange.id > replayed.state.again_after and is_answer(data.outcome, data.served_model):
-            ask = (link.purpose, link.attempt)
-            last[ask] = max(last.get(ask, (0, None)), (exchange.id, data.served_model), key=itemgetter(0))
-    yield from ((purpose, served) for (purpose, _), (_, served) in last.items())
-
-
-_ANSWERED = USABLE | UNUSABLE
+def _conditions_of(models: Sequence[Row], known: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Return what the rows are grouped by: the run's conditions and pools, or those that a step is about."""
+    return list(dict.fromkeys([*known, *sorted(row.condition for row in models)]))

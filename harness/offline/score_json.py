@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from harness.benchmarks.base import MetricValue
@@ -16,6 +16,8 @@ from harness.offline.score_ranking import Rank, rank_models, ranked_values
 from harness.offline.score_rows import Row
 from harness.offline.stored_run import StoredRun
 from harness.outcomes import UnitOutcome
+from harness.scoring.intervals import LEVEL, VERSION
+from harness.scoring.resampling import Resampling
 from harness.served_models import ServedAs, served_as, together
 
 PARSER = "parser-1"
@@ -55,7 +57,6 @@ class Score:
     stored: StoredRun
     references: References
     conventions: Mapping[str, str]
-    metric: str
     rows: tuple[Row, ...]
     case_errors: Mapping[str, tuple[str, ...]]
     common: Mapping[str, CommonCases]
@@ -67,14 +68,16 @@ class Score:
         return {
             "benchmark": manifest.benchmark,
             "run": {"name": run.name, "digest": run.digest},
+            **self._step_json(),
             "parser": {"name": PARSER, "sha256": parser_digest(manifest.benchmark)},
             "scorer": {"name": self.stored.benchmark.scorer, "sha256": scorer_digest(manifest.benchmark)},
             "conventions": dict(sorted(self.conventions.items())),
             "synthetic": manifest.synthetic or self.references.cases.synthetic,
             "simulated": manifest.simulated,
-            "imported": manifest.imported,
+            "imported": manifest.imported or (manifest.step is not None and manifest.step.imported),
+            "intervals": {"level": LEVEL, "version": VERSION, **Resampling().described()},
             "repeats": manifest.repeats,
-            "ranked_by": self.metric,
+            "ranked_by": self._main_metrics(),
             "references": {
                 "sha256": self.references.sha256,
                 "corrected": list(self.references.corrected),
@@ -85,11 +88,28 @@ class Score:
             "changed_since_run": {
                 "units": self.changes.units, "steps": dict(sorted(self.changes.steps.items()))
             },
-            "common_cases": {name: self._common_json(common) for name, common in self.common.items()},
+            "common_cases": {
+                name: self._common_json(name, common) for name, common in self.common.items()
+            },
             "rows": [
                 row_json(row, rank, imported=self._is_imported(row), served=self._served_as(row))
                 for row, rank in self._ranked()
             ],
+        }
+
+    def _step_json(self) -> dict[str, JSON]:
+        """Return what a step followed and who was asked; nothing for any other run."""
+        step = self.stored.manifest.step
+        if step is None:
+            return {}
+        (model,) = self.stored.manifest.models
+        return {
+            "step": {
+                "kind": step.kind,
+                "model": model,
+                "source": step.source,
+                "not_shown": [asdict(one) for one in step.not_shown],
+            }
         }
 
     def served_as(self) -> list[dict[str, Any]]:
@@ -97,27 +117,40 @@ class Score:
         return together(self._served_as(row) for row in self.rows)
 
     def _served_as(self, row: Row) -> ServedAs:
-        return served_as(self.stored.manifest, row.name, row.served) if row.kind == "model" else []
+        if row.kind != "model":
+            return []
+        return served_as(self.stored.manifest, self._asked(row), row.served)
+
+    def _asked(self, row: Row) -> str:
+        """Return the model that a row's units asked: a step's rows are named by whom they are about."""
+        manifest = self.stored.manifest
+        return row.name if manifest.step is None else next(iter(manifest.models))
 
     def _is_imported(self, row: Row) -> bool:
-        return row.kind == "model" and self.stored.manifest.models[row.name].imported
+        return row.kind == "model" and self.stored.manifest.models[self._asked(row)].imported
 
     def _ranked(self) -> Sequence[tuple[Row, Rank | None]]:
         ranks = {
-            condition: rank_models([row for row in self.rows if row.condition == condition], self.metric)
-            for condition in self.stored.conditions
+            condition: rank_models([row for row in self.rows if row.condition == condition], metric)
+            for condition, metric in self._main_metrics().items()
         }
         return [
             (row, ranks[row.condition][row.name] if row.kind == "model" else None) for row in self.rows
         ]
 
-    def _common_json(self, common: CommonCases) -> JSON:
+    def _main_metrics(self) -> dict[str, str | None]:
+        """Return condition or pool -> the metric that ranks its rows."""
+        table = self.stored.benchmark.table
+        return {row.condition: table(row.condition).main_metric for row in self.rows}
+
+    def _common_json(self, condition: str, common: CommonCases) -> JSON:
         ranks = ranked_values(common.values)
         rows = [
             {"model": name, "value": metric.value, "n": metric.n, "rank": ranks[name].place}
             for name, metric in sorted(common.values.items())
         ]
-        return {"metric": self.metric, "n_cases": common.n_cases, "rows": rows}
+        metric = self._main_metrics()[condition]
+        return {"metric": metric, "n_cases": common.n_cases, "rows": rows}
 
 
 def row_json(row: Row, rank: Rank | None, *, imported: bool = False, served: Sequence[JSON] = ()) -> JSON:
@@ -153,13 +186,18 @@ def _rank_reason(row: Row, rank: Rank | None, *, imported: bool) -> str | None:
 
 
 def metric_json(metric: MetricValue) -> JSON:
-    """Return a number with its n; `sd` over repeats only where there are several."""
-    found: dict[str, JSON] = {
-        "value": metric.value,
-        "n": metric.n,
-        "ci": None if metric.ci is None else list(metric.ci),
-        "reason": metric.reason,
-    }
+    """Return a number with its n; `sd` over repeats only where there are several.
+
+    Beside `ci` stands how it was made, or why there is none.
+    """
+    found: dict[str, JSON] = {"value": metric.value, "n": metric.n, "ci": None, "reason": metric.reason}
+    interval = metric.interval
+    if interval is not None and interval.low is not None and interval.high is not None:
+        found |= {"ci": [interval.low, interval.high], "ci_method": interval.method}
+        if interval.note is not None:
+            found["ci_note"] = interval.note
+    elif interval is not None and metric.value is not None:
+        found["ci_reason"] = interval.reason
     return found if metric.sd is None else found | {"sd": metric.sd}
 
 

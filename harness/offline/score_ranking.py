@@ -17,8 +17,10 @@ class Rank:
     reason: str | None = None
 
 
-def rank_models(rows: Sequence[Row], metric: str) -> Mapping[str, Rank]:
+def rank_models(rows: Sequence[Row], metric: str | None) -> Mapping[str, Rank]:
     """Return model -> rank in one condition, by the as-answered value of a metric, highest first.
+
+    Without a metric nobody has a rank.
 
     Models that were scored on all cases are ranked; one to which some cases are not applicable has no
     place among them (see `common_cases`).
@@ -28,6 +30,9 @@ def rank_models(rows: Sequence[Row], metric: str) -> Mapping[str, Rank]:
     same_cases = len({row.not_applicable for row in rows if _comparable(row)}) <= 1
     for row in rows:
         if row.kind != "model":
+            continue
+        if metric is None:
+            ranks[row.name] = Rank(None, "these rows have no order of merit")
             continue
         value = row.as_answered[metric].value if metric in row.as_answered else None
         if row.incomplete:

@@ -4,42 +4,75 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from harness.benchmarks.base import Benchmark, MetricValue, Scored
+from harness.benchmarks.base import Benchmark, Case, MetricValue, Scored
 from harness.canonical import JSON
 from harness.offline.case_index import CaseIndex
 from harness.offline.row_units import OUTCOMES, RowUnits, UnitColumns
 from harness.outcomes import INCOMPLETE, UNUSABLE, USABLE, UnitOutcome
+from harness.scoring.resampling import Resampling
 from harness.served_models import ServedCounts
 
 RowKind: TypeAlias = Literal["model", "rater", "baseline"]
 Metrics: TypeAlias = Mapping[str, MetricValue]
 
 
-@dataclass(frozen=True, slots=True)
 class Scorer:
     """A benchmark's metrics under fixed conventions, over the cases of a run."""
 
-    benchmark: Benchmark
-    conventions: Mapping[str, str]
-    cases: CaseIndex
+    def __init__(self, benchmark: Benchmark, conventions: Mapping[str, str], cases: CaseIndex) -> None:
+        self.benchmark = benchmark
+        self.conventions = conventions
+        self.cases = cases
+        self._resampling = Resampling()
 
-    def columns(self) -> UnitColumns:
+    def columns(self, condition: str) -> UnitColumns:
         """Return room for the units of one row."""
-        return UnitColumns(len(self.benchmark.numbers))
+        return UnitColumns(len(self.benchmark.table(condition).numbers))
 
-    def numbers(self, place: int, outcome: UnitOutcome, prediction: JSON) -> tuple[float, ...]:
+    def numbers(
+        self, case: Case, condition: str, outcome: UnitOutcome, prediction: JSON
+    ) -> tuple[float, ...]:
         """Return all that the metrics need of one unit; `prediction` None unless the outcome is usable."""
-        return tuple(self.benchmark.unit_numbers(Scored(self.cases.case(place), outcome, prediction)))
+        return tuple(self.benchmark.unit_numbers(Scored(case, condition, outcome, prediction)))
 
-    def metrics(self, units: RowUnits) -> Metrics:
-        """Return every metric of units; those without a prediction count as the worst value."""
-        return self.benchmark.metrics(units.numbers, self.conventions)
+    def metrics(self, units: RowUnits, condition: str, repeats: Sequence[int]) -> Metrics:
+        """Return every metric of units; those without a prediction count as the worst value.
+
+        Each repeat is scored by itself; several give their mean and SD. n is then the smallest of theirs
+        (cases, not answers). Intervals are over cases, or groups of cases, with all their repeats.
+        """
+        table = units.table(self._clusters)
+        found = over_repeats(
+            [
+                self.benchmark.metrics(one, condition, self.conventions)
+                for one in (
+                    [table]
+                    if len(repeats) <= 1
+                    else [table.where(table.repeats == repeat) for repeat in repeats]
+                )
+            ]
+        )
+        intervals = self.benchmark.intervals(table, condition, self.conventions, self._resampling)
+        return {path: replace(metric, interval=intervals.get(path)) for path, metric in found.items()}
+
+    @cached_property
+    def _clusters(self) -> NDArray[np.int64]:
+        """One number a case, by its place: equal for cases of one group."""
+        numbers: dict[str, int] = {}
+        found = np.arange(len(self.cases), dtype=np.int64)
+        for place in range(len(self.cases)):
+            group = self.cases.case(place).group
+            if group is not None:
+                found[place] = numbers.setdefault(group, place)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +105,19 @@ class Row:
 
 
 def model_row(
-    name: str,
-    condition: str,
-    units: RowUnits,
-    *,
-    scorer: Scorer,
-    left_out: Collection[int],
-    served: ServedCounts,
+    name: str, condition: str, units: RowUnits, *, scorer: Scorer, served: ServedCounts
 ) -> Row:
-    """Return a model's row; cases `left_out` (no model could be sent them) enter no number.
+    """Return a model's row; cases that are left out (no model could be sent them) enter no number.
 
     Cases that are not applicable to this model are left out of its numbers too, and listed.
     """
-    asked = units.where(~units.at(left_out))
-    not_applicable = np.unique(asked.places[asked.ended({UnitOutcome.NOT_APPLICABLE})]).tolist()
-    inside = asked.where(~asked.at(not_applicable))
+    asked = units.where(~units.left_out)
+    not_applicable = asked.ended({UnitOutcome.NOT_APPLICABLE})
+    inside = asked.where(~np.isin(asked.questions(), asked.questions()[not_applicable]))
     answered = inside.where(inside.ended(USABLE | UNUSABLE))
     usable = answered.where(answered.ended(USABLE))
     repeats = np.unique(units.repeats).tolist()
+    as_answered = scorer.metrics(answered, condition, repeats)
     return Row(
         name=name,
         kind="model",
@@ -99,9 +127,11 @@ def model_row(
         outcomes=count_outcomes(units),
         to_complete=int(np.count_nonzero(inside.ended(INCOMPLETE))),
         coverage=len(usable) / len(inside) if len(inside) else None,
-        as_answered=over_repeats(answered, repeats, scorer),
-        valid_only=over_repeats(usable, repeats, scorer),
-        not_applicable=tuple(map(scorer.cases.id, not_applicable)),
+        as_answered=as_answered,
+        valid_only=as_answered
+        if len(usable) == len(answered)
+        else scorer.metrics(usable, condition, repeats),
+        not_applicable=tuple(map(scorer.cases.id, np.unique(asked.places[not_applicable]).tolist())),
         served=served,
     )
 
@@ -110,16 +140,16 @@ def rater_row(
     name: str, condition: str, ratings: Mapping[str, JSON], *, scorer: Scorer, wanted: Sequence[int]
 ) -> Row:
     """Return a human rater's row over the wanted cases that they rated; the others are listed."""
-    columns, not_rated = scorer.columns(), []
+    columns, not_rated = scorer.columns(condition), []
     for place in wanted:
-        case = scorer.cases.id(place)
-        if case in ratings:
-            numbers = scorer.numbers(place, UnitOutcome.VALID, ratings[case])
+        case = scorer.cases.case(place)
+        if case.id in ratings:
+            numbers = scorer.numbers(case, condition, UnitOutcome.VALID, ratings[case.id])
             columns.add(place, 1, UnitOutcome.VALID, numbers)
         else:
-            not_rated.append(case)
+            not_rated.append(case.id)
     units = columns.units()
-    metrics = scorer.metrics(units)
+    metrics = scorer.metrics(units, condition, [1])
     return Row(
         name=name,
         kind="rater",
@@ -135,22 +165,50 @@ def rater_row(
     )
 
 
-def baseline_rows(condition: str, *, scorer: Scorer, wanted: Sequence[int]) -> Iterable[Row]:
-    """Yield a row for each of the benchmark's baselines over the wanted cases."""
-    found = scorer.benchmark.baselines(map(scorer.cases.case, wanted), scorer.conventions)
-    for name, metrics in sorted(found.items()):
+def baseline_rows(
+    condition: str, members: Sequence[str], *, scorer: Scorer, wanted: Mapping[str, Sequence[int]]
+) -> Iterator[Row]:
+    """Yield a row for each of the benchmark's baselines, by name.
+
+    `members` are the conditions of the pool that `condition` is, else itself alone; `wanted` are the places
+    of the cases that count in each of them.
+    """
+    found = {
+        name: scorer.metrics(units, condition, [1])
+        for name, units in _constants(condition, members, scorer, wanted).items()
+    }
+    places = sorted({place for member in members for place in wanted[member]})
+    cases = map(scorer.cases.case, places)
+    for name, metrics in sorted(
+        {**found, **scorer.benchmark.baselines(cases, condition, scorer.conventions)}.items()
+    ):
         yield Row(
             name=name,
             kind="baseline",
             condition=condition,
-            n_cases=len(wanted),
-            n_units=len(wanted),
+            n_cases=len(places),
+            n_units=sum(len(wanted[member]) for member in members),
             outcomes={},
             to_complete=0,
-            coverage=1.0 if wanted else None,
+            coverage=1.0 if places else None,
             as_answered=metrics,
             valid_only=metrics,
         )
+
+
+def _constants(
+    condition: str, members: Sequence[str], scorer: Scorer, wanted: Mapping[str, Sequence[int]]
+) -> Mapping[str, RowUnits]:
+    """Return baseline name -> the units of one that answers every case alike."""
+    found: dict[str, UnitColumns] = {}
+    for member, name in enumerate(members):
+        cases = map(scorer.cases.case, wanted[name])
+        for baseline, answer in scorer.benchmark.constant_answers(cases, name).items():
+            columns = found.setdefault(baseline, scorer.columns(condition))
+            for place in wanted[name]:
+                numbers = scorer.numbers(scorer.cases.case(place), name, UnitOutcome.VALID, answer)
+                columns.add(place, 1, UnitOutcome.VALID, numbers, member=member)
+    return {name: columns.units() for name, columns in found.items()}
 
 
 def count_outcomes(units: RowUnits) -> Mapping[str, int]:
@@ -161,16 +219,11 @@ def count_outcomes(units: RowUnits) -> Mapping[str, int]:
     )
 
 
-def over_repeats(units: RowUnits, repeats: Sequence[int], scorer: Scorer) -> Metrics:
-    """Return the metrics of units, each repeat scored by itself; several give their mean and SD.
-
-    With several repeats n is the smallest of theirs (cases, not answers), and there is no interval:
-    one over repeats would take them for independent cases.
-    """
-    if len(repeats) <= 1:
-        return scorer.metrics(units)
-    scored = [scorer.metrics(units.where(units.repeats == repeat)) for repeat in repeats]
-    return {path: _mean([metrics[path] for metrics in scored]) for path in scored[0]}
+def over_repeats(repeats: Sequence[Metrics]) -> Metrics:
+    """Return the metrics of repeats as their mean and SD; those of a single one as they are."""
+    if len(repeats) == 1:
+        return repeats[0]
+    return {path: _mean([metrics[path] for metrics in repeats]) for path in repeats[0]}
 
 
 def _mean(repeats: Sequence[MetricValue]) -> MetricValue:

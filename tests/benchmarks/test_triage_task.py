@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from harness.benchmarks.base import Case, Prompt, chosen_conventions, get_benchmark
+from harness.benchmarks.base import Case, Prompt, UnitTable, chosen_conventions, get_benchmark
 from harness.benchmarks.prompts import load_prompt, placeholders, render
 from harness.benchmarks.triage import taxonomy
 from harness.benchmarks.triage.task import Triage
@@ -200,10 +200,12 @@ def test_every_convention_has_a_value_and_the_first_is_the_default() -> None:
 
 
 def test_the_table_shows_metrics_that_exist_the_main_one_first() -> None:
-    paths = [column.path for column in TRIAGE.table_columns]
-    assert paths[0] == TRIAGE.main_metric
-    no_units = np.zeros((0, len(TRIAGE.numbers)))
-    assert set(paths) <= TRIAGE.metrics(no_units, chosen_conventions(TRIAGE, {})).keys()
+    table = TRIAGE.table("both")
+    paths = [column.path for column in table.columns]
+    assert paths[0] == table.main_metric
+    none = np.zeros(0, dtype=np.int64)
+    no_units = UnitTable(np.zeros((0, len(table.numbers))), none, none, none.astype("i4"), none.astype("i4"))
+    assert set(paths) <= TRIAGE.metrics(no_units, "both", chosen_conventions(TRIAGE, {})).keys()
 
 
 def test_unknown_names_are_refused() -> None:

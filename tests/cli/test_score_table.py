@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from harness.benchmarks.base import MetricColumn
+from harness.benchmarks.base import MetricColumn, ScoreTable
 from harness.benchmarks.triage.task import Triage
 from harness.cli.score_table import render
 
@@ -39,6 +38,7 @@ def score(*rows: dict[str, Any], **changes: Any) -> dict[str, Any]:
         "synthetic": False,
         "simulated": False,
         "imported": False,
+        "intervals": {"level": 0.95, "resamples": 2000, "seed": 20050},
         "conventions": {}, "repeats": 1,
         "references": {"corrected": []},
         "case_errors": {},
@@ -111,7 +111,7 @@ def test_the_valid_only_reading_has_its_own_table() -> None:
     one = row("m", 0.5, rank=1)
     one["valid_only"] = {path: metric(0.75, 200) for path in one["as_answered"]}
     below = render(score(one)).split("valid answers only")[1]
-    assert line_with(below, " m ").split() == ["m", "200", "100", *["0.750"] * 5, "0.75", "0.75"]
+    assert line_with(below, " m ").split() == ["m", "200", "100", "0.750", "-", *["0.750"] * 4, "0.75"]
 
 
 def test_outcomes_are_counted_for_each_model() -> None:
@@ -150,18 +150,24 @@ def test_a_name_cannot_reach_the_terminal_with_an_escape_sequence() -> None:
 class Other(Triage):
     """A benchmark of its own, as far as a table can tell."""
 
-    table_columns = (MetricColumn("bleu.four", ("BLEU", "4"), 1),)
-    table_legend = "BLEU: overlap of words"
-    baseline_notes: Mapping[str, str] = {"echo": "repeats the question"}
+    def table(self, condition: str) -> ScoreTable:
+        if condition == "unseen":
+            return ScoreTable((), "bleu.four")
+        columns = (MetricColumn("bleu.four", ("BLEU", "4"), 1),)
+        return ScoreTable(
+            (), "bleu.four", columns, "BLEU: overlap of words", {"echo": "repeats the question"}
+        )
 
 
 def test_a_benchmark_brings_its_columns_and_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harness.cli.score_table.get_benchmark", lambda name: Other())
     rows = row("m", 0.5, rank=1), row("echo", 0.1, kind="baseline")
     for one in rows:
-        one["as_answered"] = one["valid_only"] = {"bleu.four": metric(0.25, 250)}
-    text = render(score(*rows, benchmark="other"))
-    assert line_with(text, "  1 m").split()[4:] == ["0.2"]
+        one["as_answered"] = one["valid_only"] = {"bleu.four": metric(0.25, 250) | {"ci": [-0.125, 0.5]}}
+    unseen = rows[0] | {"condition": "unseen", "model": "hidden"}
+    text = render(score(*rows, unseen, benchmark="other"))
+    assert line_with(text, "  1 m").split()[4:] == ["0.2", "-0.1,0.5"]
+    assert "hidden" not in text and "in the JSON only: unseen" in text
     assert "BLEU: overlap of words" in text and "echo: repeats the question" in text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -71,12 +72,19 @@ def test_units_are_ordered_by_case_and_repeat_however_they_came() -> None:
     columns = UnitColumns(2)
     columns.add(1, 2, UnitOutcome.VALID, (5, 0.5))
     columns.add(0, 1, UnitOutcome.REFUSED, (3, 0.25))
-    columns.add(1, 1, UnitOutcome.REJECTED, (4, 0.125))
+    columns.add(1, 1, UnitOutcome.VALID, (6, 1.0), member=1)
+    columns.add(1, 1, UnitOutcome.REJECTED, None, left_out=True)
     units = columns.units()
-    assert units.numbers.tolist() == [[3, 0.25], [4, 0.125], [5, 0.5]]
-    assert units.ended(USABLE).tolist() == [False, False, True]
-    assert units.where(units.at({1})).repeats.tolist() == [1, 2]
-    assert len(units.where(units.at(()))) == 0
+    assert units.numbers[[0, 2, 3]].tolist() == [[3, 0.25], [6, 1], [5, 0.5]]
+    assert np.isnan(units.numbers[1]).all()
+    assert units.ended(USABLE).tolist() == [False, False, True, True]
+    assert units.left_out.tolist() == [False, True, False, False]
+    table = units.where(~units.left_out).table(np.array([7, 8]))
+    assert (table.cases.tolist(), table.clusters.tolist()) == ([0, 1, 1], [7, 8, 8])
+    assert (table.repeats.tolist(), table.members.tolist()) == ([1, 1, 2], [0, 1, 0])
+    assert table.where(table.repeats == 1).numbers.tolist() == [[3, 0.25], [6, 1]]
+    # The same case in another condition is another question.
+    assert len(set(units.questions().tolist())) == 3
     with pytest.raises(ValueError, match="not 2"):
         columns.add(0, 1, UnitOutcome.VALID, (1.0,))
 

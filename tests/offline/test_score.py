@@ -47,6 +47,10 @@ async def scored(built: Built, **options: Any) -> Any:
     return (await score_run(built.store, built.run, **options)).to_json()
 
 
+def shown_as(metric: Any) -> tuple[Any, Any, Any]:
+    return metric["value"], metric["n"], metric["reason"]
+
+
 def row(score: Any, model: str) -> Any:
     [found] = [one for one in score["rows"] if one["model"] == model]
     return found
@@ -57,8 +61,8 @@ async def test_an_unusable_answer_counts_as_the_worst_value_and_never_as_no_find
     async with built_run(tmp_path, Plan(CASES, models=("alpha",))) as built:
         await answer_all(built, "alpha", but={"c4": UnitOutcome.UNPARSABLE})
         found = row(await scored(built), "alpha")
-    assert found["as_answered"]["fine.exact_match"] == {"value": 0.75, "n": 4, "ci": None, "reason": None}
-    assert found["valid_only"]["fine.exact_match"] == {"value": 1.0, "n": 3, "ci": None, "reason": None}
+    assert shown_as(found["as_answered"]["fine.exact_match"]) == (0.75, 4, None)
+    assert shown_as(found["valid_only"]["fine.exact_match"]) == (1.0, 3, None)
     assert found["as_answered"]["over_referral.mean_count"]["n"] == 3
     assert (found["coverage"], found["incomplete"], found["rank"]) == (0.75, False, 1)
     assert found["outcomes"] == {"unparsable": 1, "valid": 3}
@@ -73,7 +77,7 @@ async def test_a_provider_error_is_nobodys_mistake_and_the_model_is_not_ranked( 
         await answer_all(built, "beta", but={"c1": UnitOutcome.UNPARSABLE})
         score = await scored(built)
     alpha, beta = row(score, "alpha"), row(score, "beta")
-    assert alpha["as_answered"]["fine.exact_match"] == {"value": 1.0, "n": 3, "ci": None, "reason": None}
+    assert shown_as(alpha["as_answered"]["fine.exact_match"]) == (1.0, 3, None)
     assert (alpha["incomplete"], alpha["to_complete"], alpha["rank"]) == (True, 1, None)
     assert alpha["rank_reason"] == "incomplete: resume to complete: 1 units"
     assert (beta["rank"], beta["as_answered"]["fine.exact_match"]["value"]) == (1, 0.75)
@@ -135,7 +139,7 @@ async def test_repeats_are_scored_one_by_one_and_give_a_mean_and_an_sd(tmp_path:
         await built.valid(unit("alpha", "c2", 2), SCALING)
         score = await scored(built)
     found = row(score, "alpha")["as_answered"]["fine.exact_match"]
-    assert (found["value"], found["n"], found["ci"]) == (0.75, 2, None)
+    assert (found["value"], found["n"]) == (0.75, 2)
     assert found["sd"] == pytest.approx(0.5**0.5 / 2)
     assert row(score, "alpha")["n_units"] == 4
     assert row(score, "alpha")["n_cases"] == 2
@@ -158,7 +162,7 @@ async def test_raters_go_through_the_same_code_on_the_cases_they_rated(tmp_path:
         score = await scored(built)
     found = row(score, "junior-1")
     assert (found["kind"], found["n_cases"], found["not_rated"]) == ("rater", 2, ["c3", "c4"])
-    assert found["as_answered"]["fine.exact_match"] == {"value": 0.5, "n": 2, "ci": None, "reason": None}
+    assert shown_as(found["as_answered"]["fine.exact_match"]) == (0.5, 2, None)
     assert found["rank"] is None
 
 
@@ -302,13 +306,15 @@ async def test_the_scores_of_a_small_run_are_these(tmp_path: Path) -> None:
     # alpha: tp 3, fn 1 -> 6/7; two labels of 22 right; case F1 (1 + 1 + 0 + 1) / 4.
     assert shown["alpha"]["fine.micro_f1"]["value"] == pytest.approx(6 / 7)
     assert shown["alpha"]["fine.macro_f1"]["value"] == pytest.approx(2 / 22)
-    assert shown["alpha"]["case_f1"] == {"value": 0.75, "n": 4, "ci": None, "reason": None}
+    assert shown_as(shown["alpha"]["case_f1"]) == (0.75, 4, None)
     # beta: c4 is nobody's answer; all else is right.
-    assert shown["beta"]["fine.micro_f1"] == {"value": 1.0, "n": 3, "ci": None, "reason": None}
+    assert shown_as(shown["beta"]["fine.micro_f1"]) == (1.0, 3, None)
     assert shown["beta"]["fine.macro_f1"]["value"] == pytest.approx(3 / 22)
-    assert shown["junior-1"]["fine.micro_f1"] == {"value": 1.0, "n": 1, "ci": None, "reason": None}
+    assert shown["junior-1"]["fine.micro_f1"] == {
+        "value": 1.0, "n": 1, "ci": None, "reason": None, "ci_reason": "one cluster: nothing to resample"
+    }
     # Referring no one is right only in c4.
-    assert shown["nothing"]["case_f1"] == {"value": 0.25, "n": 4, "ci": None, "reason": None}
+    assert shown_as(shown["nothing"]["case_f1"]) == (0.25, 4, None)
     assert [(one["model"], one["kind"], one["rank"]) for one in score["rows"]] == [
         ("alpha", "model", 1),
         ("beta", "model", None),
@@ -318,6 +324,6 @@ async def test_the_scores_of_a_small_run_are_these(tmp_path: Path) -> None:
     ]
     assert list(score) == [
         "benchmark", "run", "parser", "scorer", "conventions", "synthetic", "simulated", "imported",
-        "repeats", "ranked_by", "references", "case_errors", "gaps", "changed_since_run", "common_cases",
-        "rows",
+        "intervals", "repeats", "ranked_by", "references", "case_errors", "gaps", "changed_since_run",
+        "common_cases", "rows",
     ]  # fmt: skip

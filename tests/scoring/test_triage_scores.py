@@ -10,12 +10,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from harness.benchmarks.base import Case, MetricValue, Scored, UnitNumbers
+from harness.benchmarks.base import Case, MetricValue, Scored, UnitNumbers, UnitTable
 from harness.benchmarks.triage import baselines as baselines_module
 from harness.benchmarks.triage.baselines import baselines
+from harness.benchmarks.triage.intervals import values_of_sums
 from harness.benchmarks.triage.task import Triage
 from harness.benchmarks.triage.taxonomy import DOMAINS, LABELS, answer_of, code_of, code_of_labels
+from harness.benchmarks.triage.unit_scores import NUMBERS
 from harness.outcomes import UnitOutcome
+from harness.scoring.resampling import Resampling
 
 GINGIVITIS, SEVERE, FILLING, MOLAR, EXTRACT, MINOR = (LABELS[i] for i in (0, 2, 3, 6, 19, 20))
 CONVENTIONS = {"zero_division": "0", "case_f1_empty": "1"}
@@ -26,20 +29,27 @@ def case(name: str, *labels: str) -> Case:
 
 
 def unit(of: Case, *labels: str) -> Scored:
-    return Scored(of, UnitOutcome.VALID, answer_of(labels))
+    return Scored(of, "both", UnitOutcome.VALID, answer_of(labels))
 
 
 def failed(of: Case) -> Scored:
-    return Scored(of, UnitOutcome.UNPARSABLE, None)
+    return Scored(of, "both", UnitOutcome.UNPARSABLE, None)
 
 
 def numbers(units: Sequence[Scored]) -> UnitNumbers:
     found = [Triage().unit_numbers(one) for one in units]
-    return np.array(found, dtype=np.float64).reshape(len(units), len(Triage.numbers))
+    return np.array(found, dtype=np.float64).reshape(len(units), len(NUMBERS))
+
+
+def table(units: Sequence[Scored], clusters: Sequence[int] | None = None) -> UnitTable:
+    places = np.arange(len(units))
+    whose = places if clusters is None else np.array(clusters)
+    first = np.ones(len(units), dtype=np.int32)
+    return UnitTable(numbers(units), places, whose, first, 0 * first)
 
 
 def score(units: Sequence[Scored], conventions: Mapping[str, str]) -> Mapping[str, MetricValue]:
-    return Triage().metrics(numbers(units), conventions)
+    return Triage().metrics(table(units), "both", conventions)
 
 
 TOY = (
@@ -145,7 +155,7 @@ def test_a_rows_values_are_the_means_of_what_its_units_score_by_themselves(empty
         given = generator.sample(LABELS, generator.randrange(4))
         units.append(failed(of) if number % 7 == 0 else unit(of, *given))
     row = score(units, conventions)
-    scores = [Triage().score_unit(one, conventions) for one in numbers(units).tolist()]
+    scores = [Triage().score_unit(one, "both", conventions) for one in numbers(units).tolist()]
     assert len(scores[0]) == 5
     for path in scores[0]:
         values = [value for one in scores if (value := one[path]) is not None]
@@ -188,10 +198,12 @@ def test_the_case_with_five_or_more_domains_is_in_the_last_group() -> None:
 
 def test_the_baseline_that_refers_no_one() -> None:
     cases = [one.case for one in TOY]
-    rows = baselines(cases, CONVENTIONS)
-    assert set(rows) == set(Triage.baseline_notes) == {"nothing", "prevalence"}
-    assert rows["nothing"] == score([unit(one) for one in cases], CONVENTIONS)
-    assert rows["nothing"]["fine.exact_match"].value == 0.25
+    constant = Triage().constant_answers(cases, "both")
+    drawn = Triage().baselines(cases, "both", CONVENTIONS)
+    assert {*constant, *drawn} == set(Triage().table("both").baseline_notes) == {"nothing", "prevalence"}
+    found = score([Scored(one, "both", UnitOutcome.VALID, constant["nothing"]) for one in cases], CONVENTIONS)
+    assert found == score([unit(one) for one in cases], CONVENTIONS)
+    assert found["fine.exact_match"].value == 0.25
 
 
 def test_the_prevalence_baseline_guesses_by_the_shares_of_the_references() -> None:
@@ -212,9 +224,9 @@ def test_the_prevalence_baseline_is_the_same_in_any_order() -> None:
 
 
 PREVALENCE = {
-    ("0", "1"): "d042ef69aedf058d8624bfe285fe17d425732bdd9bb3f940cc70a85844a191da",
-    ("1", "0"): "7957fdbd49bad30dbc30ac14ed4981175edfb3a3319e38482c2f405e06a75ee4",
-    ("skip-empty", "1"): "707502e1ff2cbd3115563133ea53a4ac62dcfd77dcaf1db38554680e361e7bca",
+    ("0", "1"): "bd2ed852346894e7c711b453017d98e41461ce857caf93c22e9b9a2077a05b8e",
+    ("1", "0"): "1c71ac7660cb46258884b08ed230114b618602938239ad3c9b8ca307ba63807a",
+    ("skip-empty", "1"): "e7229c30c1c470676866ce241ad40096db6c57427d1c4ee2f29449984f4a2a33",
 }
 
 
@@ -227,7 +239,8 @@ def test_the_prevalence_baseline_keeps_every_digit(zero_division: str, empty: st
         assert found["case_f1"].value == 0.1253920334603668
         assert found["by_domains.5+.fine.micro_f1"] == MetricValue(0.1853557407153748, 3)
     # Of all values, counted flag by flag when this test was written.
-    everything = hashlib.sha256(repr(sorted(found.items())).encode()).hexdigest()
+    values = sorted((path, one.value, one.n, one.reason) for path, one in found.items())
+    everything = hashlib.sha256(repr(values).encode()).hexdigest()
     assert everything == PREVALENCE[zero_division, empty]
 
 
@@ -250,7 +263,60 @@ def test_raters_of_the_sample_score_by_the_same_paths() -> None:
     triage = Triage()
     cases = triage.load(triage.sample_dir())
     for ratings in cases.raters.values():
-        units = [Scored(one, UnitOutcome.VALID, ratings[one.id]) for one in cases.cases]
+        units = [Scored(one, "both", UnitOutcome.VALID, ratings[one.id]) for one in cases.cases]
         found = score(units, CONVENTIONS)
         assert 0.3 < (found["fine.micro_f1"].value or 0) < 1
         assert found["fine.micro_f1"].n == 24
+
+
+def longer_row(seed: int, n: int = 300) -> list[Scored]:
+    generator = random.Random(seed)
+    units = [*TOY]
+    for number in range(n):
+        of = case(str(number), *generator.sample(LABELS, number % 6))
+        given = generator.sample(LABELS, generator.randrange(5))
+        units.append(failed(of) if number % 9 == 0 else unit(of, *given))
+    return units
+
+
+@pytest.mark.parametrize("zero_division", ["0", "skip-empty", "1"])
+@pytest.mark.parametrize("empty", ["1", "0"])
+def test_intervals_rest_on_sums_that_give_the_values_again(zero_division: str, empty: str) -> None:
+    conventions = {"zero_division": zero_division, "case_f1_empty": empty}
+    for units in (longer_row(1), longer_row(2, 12), list(TOY), list(TOY[:1]), list(TOY[2:3]), list(TOY[3:])):
+        values = score(units, conventions)
+        again = values_of_sums(table(units), conventions)
+        assert again.keys() == values.keys()
+        for path, metric in values.items():
+            expected = np.nan if metric.value is None else metric.value
+            assert again[path] == pytest.approx(expected, abs=1e-12, nan_ok=True), path
+
+
+def test_every_value_lies_within_its_interval_and_every_path_has_one() -> None:
+    units = longer_row(3)
+    found = Triage().intervals(table(units), "both", CONVENTIONS, Resampling(resamples=500))
+    values = score(units, CONVENTIONS)
+    assert found.keys() == values.keys()
+    for path, metric in values.items():
+        interval = found[path]
+        assert metric.value is not None and interval.low is not None and interval.high is not None, path
+        assert interval.low <= metric.value <= interval.high, path
+    assert found["fine.exact_match"].method == "clopper-pearson"
+    assert found["fine.macro_f1"].method == "bca"
+
+
+def test_cases_of_one_patient_are_drawn_together_and_no_share_of_them_is_exact() -> None:
+    units = longer_row(4, 296)
+    alone = Triage().intervals(table(units), "both", CONVENTIONS, Resampling())
+    groups = [place // 10 for place in range(300)]
+    by_labels = sorted(units, key=lambda one: len(str(one.case.reference["labels"])))
+    together = Triage().intervals(table(by_labels, groups), "both", CONVENTIONS, Resampling())
+    assert together["fine.exact_match"].method == "bca"
+    one, other = alone["under_referral.mean_count"], together["under_referral.mean_count"]
+    assert None not in (one.low, one.high, other.low, other.high)
+    assert other.high - other.low > 2 * (one.high - one.low)  # type: ignore[operator] # looked at above
+
+
+def test_a_row_without_units_has_no_interval_and_says_why() -> None:
+    found = Triage().intervals(table([]), "both", CONVENTIONS, Resampling())
+    assert all(interval.low is None and interval.reason for interval in found.values())

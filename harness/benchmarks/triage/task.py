@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from harness.answers.readings import TextReader
 from harness.benchmarks.base import (
     Case,
     CaseSet,
@@ -19,18 +20,24 @@ from harness.benchmarks.base import (
     MetricValue,
     Prompt,
     Scored,
-    UnitNumbers,
+    ScoreTable,
+    Subject,
+    UnitTable,
 )
 from harness.benchmarks.case_files import copy_folder
 from harness.benchmarks.prompts import check_placeholders, load_prompt, load_schema, placeholders, render
 from harness.benchmarks.triage.cases import ROLE, check_cases, load_cases
 from harness.benchmarks.triage.filling import fill_answer
-from harness.benchmarks.triage.taxonomy import ALIASES, DOMAIN_OF
+from harness.benchmarks.triage.taxonomy import ALIASES, DOMAIN_OF, answer_of
 from harness.benchmarks.triage.unit_scores import NUMBERS, unit_numbers, unit_scores
 from harness.canonical import JSON
 from harness.errors import ConfigError, MediaError, UnknownNameError
 from harness.media_reading import MediaReader
 from harness.messages import ImagePart, Message, Part, Schema, TextPart
+
+if TYPE_CHECKING:
+    from harness.scoring.intervals import Interval
+    from harness.scoring.resampling import Resampling
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,35 @@ _CONDITIONS: Final[Mapping[str, _Condition]] = MappingProxyType(
 )
 
 
+_TABLE: Final = ScoreTable(
+    numbers=NUMBERS,
+    main_metric="fine.macro_f1",
+    columns=(
+        MetricColumn("fine.macro_f1", ("fine", "maF1")),
+        MetricColumn("fine.micro_f1", ("fine", "miF1")),
+        MetricColumn("fine.macro_recall", ("fine", "rec")),
+        MetricColumn("fine.exact_match", ("fine", "EMR")),
+        MetricColumn("coarse.macro_f1", ("coarse", "maF1")),
+        MetricColumn("over_referral.mean_count", ("over", "/case"), 2),
+        MetricColumn("under_referral.mean_count", ("under", "/case"), 2),
+    ),
+    legend=(
+        "maF1, miF1: macro- and micro-F1; rec: macro-recall; EMR: exact match ratio; "
+        "over, under: labels added and missed per case"
+    ),
+    baseline_notes=MappingProxyType(
+        {
+            "nothing": "refers no one: every label 0 in every case",
+            "prevalence": (
+                "guesses each label by itself, as often as it is positive in the references of the scored "
+                "cases; mean of 1,000 seeded draws; it uses the references, so it is no model that could be "
+                "asked"
+            ),
+        }
+    ),
+)
+
+
 class Triage:
     """The triage benchmark as the engine sees it."""
 
@@ -64,33 +100,8 @@ class Triage:
     default_params: Mapping[str, JSON] = MappingProxyType({})
     image_recipe: str | None = None
     scorer: str = "triage-1"
-    numbers: tuple[str, ...] = NUMBERS
     conventions: Mapping[str, tuple[str, ...]] = MappingProxyType(
         {"zero_division": ("0", "skip-empty", "1"), "case_f1_empty": ("1", "0")}
-    )
-    main_metric: str = "fine.macro_f1"
-    table_columns: tuple[MetricColumn, ...] = (
-        MetricColumn("fine.macro_f1", ("fine", "maF1")),
-        MetricColumn("fine.micro_f1", ("fine", "miF1")),
-        MetricColumn("fine.macro_recall", ("fine", "rec")),
-        MetricColumn("fine.exact_match", ("fine", "EMR")),
-        MetricColumn("coarse.macro_f1", ("coarse", "maF1")),
-        MetricColumn("over_referral.mean_count", ("over", "/case"), 2),
-        MetricColumn("under_referral.mean_count", ("under", "/case"), 2),
-    )
-    table_legend: str = (
-        "maF1, miF1: macro- and micro-F1; rec: macro-recall; EMR: exact match ratio; "
-        "over, under: labels added and missed per case"
-    )
-    baseline_notes: Mapping[str, str] = MappingProxyType(
-        {
-            "nothing": "refers no one: every label 0 in every case",
-            "prevalence": (
-                "guesses each label by itself, as often as it is positive in the references of the scored "
-                "cases; mean of 1,000 seeded draws; it uses the references, so it is no model that could be "
-                "asked"
-            ),
-        }
     )
 
     def sample_dir(self) -> Path:
@@ -168,6 +179,10 @@ class Triage:
                 }
         return {**value, "triage_output": {**output, **changed}} if changed else value
 
+    def text_reader(self, condition: str) -> TextReader | None:
+        """Return None: every condition has a schema."""
+        return None
+
     def reformat_schema(self, condition: str) -> Schema | None:
         """Return the reformatter's schema, in which anything may be null or left out."""
         _known(condition)
@@ -182,26 +197,52 @@ class Triage:
         """Set what the reformatter left out to 0, as the paper does; see `triage.filling`."""
         return fill_answer(self.aliases(value), answer)
 
+    def pools(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """Return nothing: each condition is scored by itself."""
+        return {}
+
+    def table(self, condition: str) -> ScoreTable:
+        """Return how the rows of a condition are scored and shown, all alike."""
+        return _TABLE
+
+    def subject(self, case: Case) -> Subject | None:
+        """Return None: these are cases of their own."""
+        return None
+
     def unit_numbers(self, unit: Scored) -> Sequence[float]:
         """Return whether there is an answer, and truth and answer as codes; see `triage.unit_scores`."""
         return unit_numbers(unit)
 
-    def metrics(self, units: UnitNumbers, conventions: Mapping[str, str]) -> Mapping[str, MetricValue]:
+    def metrics(
+        self, units: UnitTable, condition: str, conventions: Mapping[str, str]
+    ) -> Mapping[str, MetricValue]:
         """Return every metric path of one row; see `triage.scores` for their definitions."""
         from harness.benchmarks.triage.scores import score
 
-        return score(units, conventions)
+        return score(units.numbers, conventions)
+
+    def intervals(
+        self, units: UnitTable, condition: str, conventions: Mapping[str, str], resampling: Resampling
+    ) -> Mapping[str, Interval]:
+        """Return the intervals of one row's metrics; see `triage.intervals`."""
+        from harness.benchmarks.triage.intervals import intervals
+
+        return intervals(units, conventions, resampling)
 
     def score_unit(
-        self, numbers: Sequence[float], conventions: Mapping[str, str]
+        self, numbers: Sequence[float], condition: str, conventions: Mapping[str, str]
     ) -> Mapping[str, float | None]:
         """Return the metrics that are means over units, for one unit."""
         return unit_scores(numbers, conventions)
 
+    def constant_answers(self, cases: Iterable[Case], condition: str) -> Mapping[str, JSON]:
+        """Return the row `nothing`, which refers no one."""
+        return {"nothing": answer_of([])}
+
     def baselines(
-        self, cases: Iterable[Case], conventions: Mapping[str, str]
+        self, cases: Iterable[Case], condition: str, conventions: Mapping[str, str]
     ) -> Mapping[str, Mapping[str, MetricValue]]:
-        """Return the rows `nothing` and `prevalence`; see `triage.baselines`."""
+        """Return the row `prevalence`; see `triage.baselines`."""
         from harness.benchmarks.triage.baselines import baselines
 
         return baselines(cases, conventions)

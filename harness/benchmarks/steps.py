@@ -1,0 +1,219 @@
+"""Steps: later model calls over the answers of a run, asked, kept, resumed and scored like a benchmark's.
+
+A step is a benchmark whose cases are made from another run's units, one case a unit. It sees of them what
+`step_case` shows, and nothing else.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar, Final, NoReturn, TypeAlias, cast
+
+from harness.answers.readings import TextReader
+from harness.benchmarks.base import Case, CaseSet, Filled, MetricValue, Prompt, Subject
+from harness.benchmarks.prompts import check_placeholders, placeholders, render
+from harness.cache.rows import UnitId
+from harness.canonical import JSON
+from harness.errors import ConfigError
+from harness.media_reading import MediaReader
+from harness.messages import Message, Schema, TextPart
+from harness.outcomes import UnitOutcome
+
+if TYPE_CHECKING:
+    pass
+
+SOURCE: Final = "source"
+"""Name of the entry of a step case's reference that says which unit it was made from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A unit of the run that a step follows, with its case as it is scored now."""
+
+    unit: UnitId
+    case: Case
+    outcome: UnitOutcome
+    prediction: JSON
+
+
+@dataclass(frozen=True, slots=True)
+class NoCase:
+    """Why a step does not look at a unit, in a few words that are counted."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepCase:
+    """What a step makes of a unit: what its prompt may name, and what its answer is compared with."""
+
+    fields: Mapping[str, str]
+    reference: Mapping[str, JSON]
+
+
+Made: TypeAlias = StepCase | NoCase
+
+
+class Step(ABC):
+    """A benchmark of this kind; a subclass says what is shown, asked and counted.
+
+    `name` is that of the benchmark that it belongs to, a dot, and its `kind`; it has one condition, its kind.
+    """
+
+    kind: ClassVar[str]
+    benchmark: ClassVar[str]
+    title: str
+    default_model: str | None = None
+    """Catalogue name of the model that the paper names; None: the user must choose."""
+    fields: ClassVar[frozenset[str]]
+    """What the prompt may name, and must, of a step case."""
+
+    reformatter: str | None = None
+    reformatter_departure: str | None = None
+    default_params: Mapping[str, JSON] = MappingProxyType({})
+    image_recipe: str | None = None
+    scorer: str
+    conventions: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+
+    @property
+    def name(self) -> str:
+        """Return the name under which the step is known as a benchmark."""
+        return f"{self.benchmark}.{self.kind}"
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """Return the one condition."""
+        return (self.kind,)
+
+    @property
+    def main_conditions(self) -> tuple[str, ...]:
+        """Return the one condition."""
+        return (self.kind,)
+
+    def follows(self, condition: str) -> bool:
+        """Tell whether the step is about the answers of a condition."""
+        return True
+
+    @abstractmethod
+    def step_case(self, answer: Answer) -> Made:
+        """Return what the step is shown of a unit with a usable answer, or why it is not shown any."""
+
+    @abstractmethod
+    def prompt(self, condition: str) -> Prompt:
+        """Return our own prompt."""
+
+    def schema(self, condition: str) -> Schema | None:
+        """Return the schema that an answer must fit; None: free text."""
+        return None
+
+    def text_reader(self, condition: str) -> TextReader | None:
+        """Return how text answers are read; None: they stand as they are."""
+        return None
+
+    def check_prompt(self, prompt: Prompt, condition: str) -> None:
+        """Raise ConfigError for a prompt that names anything else, or leaves anything out."""
+        check_placeholders(prompt, self.fields)
+        missing = sorted(self.fields - placeholders(prompt))
+        if missing:
+            listed = ", ".join(f"{{{name}}}" for name in missing)
+            raise ConfigError(f"prompt {prompt.id!r} lacks {listed}, which the step {self.kind!r} is about")
+
+    def render(self, case: Case, condition: str, prompt: Prompt) -> tuple[Message, ...]:
+        """Return the one user turn of a case."""
+        text = render(prompt, {name: case.fields[name] for name in self.fields})
+        return (Message("user", (TextPart(text),)),)
+
+    def subject(self, case: Case) -> Subject | None:
+        """Return whose answer a case is about."""
+        source = source_of(case)
+        return Subject(source.model, source.condition)
+
+    def pools(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """Return nothing: rows are by model and condition of the run that is followed."""
+        return {}
+
+    def aliases(self, value: JSON) -> JSON:
+        """Return the value as it is."""
+        return value
+
+    def reformat_schema(self, condition: str) -> Schema | None:
+        """Return None: nobody restates what a step answers."""
+        return None
+
+    def reformat_prompt(self, condition: str) -> Prompt:
+        """Nobody restates what a step answers."""
+        raise ConfigError(f"the step {self.kind!r} has no reformatter; use --reformatter none")
+
+    def fill(self, value: JSON, answer: str) -> Filled:
+        """Return the value as it is: nobody restates what a step answers."""
+        return Filled(value)
+
+    def constant_answers(self, cases: Iterable[Case], condition: str) -> Mapping[str, JSON]:
+        """Return nothing: a step has no baselines."""
+        return {}
+
+    def baselines(
+        self, cases: Iterable[Case], condition: str, conventions: Mapping[str, str]
+    ) -> Mapping[str, Mapping[str, MetricValue]]:
+        """Return nothing: a step has no baselines."""
+        return {}
+
+    def sample_dir(self) -> Path:
+        """Raise ConfigError: a step's cases come from a run."""
+        self._no_folder()
+
+    def write_sample(self, out: Path) -> None:
+        """Raise ConfigError: a step's cases come from a run."""
+        self._no_folder()
+
+    def check(self, folder: Path) -> list[str]:
+        """Raise ConfigError: a step's cases come from a run."""
+        self._no_folder()
+
+    def load(self, folder: Path, media: MediaReader | None = None) -> CaseSet:
+        """Raise ConfigError: a step's cases come from a run."""
+        self._no_folder()
+
+    def _no_folder(self) -> NoReturn:
+        raise ConfigError(
+            f"{self.name!r} has no case files: `harness step {self.kind} RUN` makes its cases from the "
+            f"answers of a run of {self.benchmark}"
+        )
+
+
+def step_case_of(answer: Answer, made: StepCase) -> Case:
+    """Return the case of a step, with an id that tells its unit."""
+    unit, case = answer.unit, answer.case
+    return Case(
+        id="|".join(map(_escaped, (unit.model, unit.condition, unit.case_id, str(unit.repeat)))),
+        fields=made.fields,
+        media={},
+        reference={
+            **made.reference,
+            SOURCE: {
+                "model": unit.model,
+                "condition": unit.condition,
+                "case_id": unit.case_id,
+                "repeat": unit.repeat,
+            },
+        },
+        # All that is asked about one case of the benchmark is resampled together.
+        group=case.group or case.id,
+        tags=case.tags,
+    )
+
+
+def source_of(case: Case) -> UnitId:
+    """Return the unit that a step's case was made from."""
+    source = cast("Mapping[str, JSON]", case.reference[SOURCE])
+    return UnitId(
+        str(source["model"]), str(source["condition"]), str(source["case_id"]), cast(int, source["repeat"])
+    )
+
+
+def _escaped(part: str) -> str:
+    return part.replace("%", "%25").replace("|", "%7C")

@@ -1,0 +1,183 @@
+"""Confidence intervals of the triage metrics: each is a function of sums over units.
+
+Means, F1 and shares of labels are resampled by case, or by group of cases (see `harness.scoring.intervals`);
+shares of units are exact where every unit is a case of its own (see `harness.scoring.proportions`).
+The sums give the values of `triage.scores` again, to rounding: a test holds them to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import numpy as np
+
+from harness.benchmarks.base import UnitTable
+from harness.benchmarks.triage.taxonomy import DOMAIN_COLUMNS, DOMAINS, LABELS
+from harness.scoring.bootstrap import sum_intervals
+from harness.scoring.intervals import Interval
+from harness.scoring.label_codes import Codes, any_of
+from harness.scoring.proportions import clopper_pearson
+from harness.scoring.resampling import Resampling, Values
+
+_GROUPS: Final = (("1", 1, 1), ("2", 2, 2), ("3", 3, 3), ("4", 4, 4), ("5+", 5, len(DOMAINS)))
+_UNIT_SUMS: Final = (
+    "units", "answered", "fine_exact", "coarse_exact", "case_f1", "over_cases", "under_cases",
+    "tp", "fp", "fn",
+)  # fmt: skip
+"""Sums over units that are no counts of single labels, in the order of their columns."""
+
+
+def intervals(
+    units: UnitTable, conventions: Mapping[str, str], resampling: Resampling
+) -> dict[str, Interval]:
+    """Return metric path -> interval of all units of a row, for every path of `triage.scores`."""
+    sums = _Sums(units, float(conventions["case_f1_empty"]))
+    found = dict(
+        sum_intervals(
+            sums.columns,
+            units.clusters,
+            units.repeats,
+            lambda drawn: dict(_values(drawn, conventions["zero_division"])),
+            resampling,
+        )
+    )
+    if len(np.unique(units.clusters)) == len(units):
+        found.update(_shares(sums.columns.sum(axis=0)))
+    return found
+
+
+def values_of_sums(units: UnitTable, conventions: Mapping[str, str]) -> dict[str, float]:
+    """Return metric path -> the value that the sums of all units give; NaN where undefined."""
+    sums = _Sums(units, float(conventions["case_f1_empty"])).columns.sum(axis=0)
+    return {path: float(value) for path, value in _values(sums, conventions["zero_division"])}
+
+
+class _Sums:
+    """What each unit adds, shape (units, sums): fine and coarse tp, fp and fn by label, and `_UNIT_SUMS`, of
+    all units and of each group by the number of domains that the case needs.
+    """
+
+    def __init__(self, units: UnitTable, case_f1_empty: float) -> None:
+        answered, truth, given = units.numbers.T
+        said = answered == 1
+        truth_codes, given_codes = truth.astype(np.uint32), given.astype(np.uint32)
+        coarse_truth, coarse_given = (any_of(codes, DOMAIN_COLUMNS) for codes in (truth_codes, given_codes))
+        unit_sums = _unit_sums(truth_codes, given_codes, said, case_f1_empty)
+        unit_sums[:, _UNIT_SUMS.index("coarse_exact")] = said & (coarse_truth == coarse_given)
+        needed = np.bitwise_count(coarse_truth)
+        groups = [unit_sums * ((needed >= low) & (needed <= high))[:, None] for _, low, high in _GROUPS]
+        self.columns: Values = np.concatenate(
+            [
+                *_label_sums(truth_codes, given_codes, len(LABELS)),
+                *_label_sums(coarse_truth, coarse_given, len(DOMAINS)),
+                unit_sums,
+                *groups,
+            ],
+            axis=1,
+        )
+
+
+def _label_sums(truth: Codes, given: Codes, labels: int) -> Iterator[Values]:
+    """Yield tp, fp and fn, each (units, labels)."""
+    for codes in (truth & given, given & ~truth, truth & ~given):
+        yield (codes[:, None] >> np.arange(labels, dtype=np.uint32) & 1).astype(np.float64)
+
+
+def _unit_sums(truth: Codes, given: Codes, said: Values, case_f1_empty: float) -> Values:
+    sets = truth & given, given & ~truth, truth & ~given
+    shared, added, missed = (np.bitwise_count(codes).astype(np.float64) for codes in sets)
+    size = 2 * shared + added + missed
+    case_f1 = np.where(size > 0, 2 * shared / np.where(size > 0, size, 1), case_f1_empty) * said
+    exact = said & (truth == given)
+    columns = (
+        np.ones(len(truth)), said, exact, exact, case_f1, added > 0, missed > 0, shared, added, missed
+    )
+    return np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
+
+
+def _values(sums: Values, zero: str) -> Iterator[tuple[str, Values]]:
+    """Yield every path with its values (...) from sums (..., sums); NaN where undefined."""
+    fine, coarse, rest = np.split(sums, [3 * len(LABELS), 3 * (len(LABELS) + len(DOMAINS))], axis=-1)
+    each = np.split(rest, 1 + len(_GROUPS), axis=-1)
+    units = _named(each[0])
+    undefined = _undefined(units, zero)
+    for space, counts, exact in (("fine", fine, "fine_exact"), ("coarse", coarse, "coarse_exact")):
+        tp, fp, fn = np.split(counts, 3, axis=-1)
+        yield f"{space}.macro_f1", _macro(2 * tp, 2 * tp + fp + fn, tp + fn, undefined, zero)
+        yield f"{space}.macro_recall", _macro(tp, tp + fn, tp + fn, undefined, zero)
+        totals = tp.sum(axis=-1), fp.sum(axis=-1), fn.sum(axis=-1)
+        yield f"{space}.micro_f1", _micro_f1(*totals, undefined, zero)
+        yield f"{space}.exact_match", _ratio(units[exact], units["units"])
+        if space == "coarse":
+            values = _by_label(2 * tp, 2 * tp + fp + fn, tp + fn, undefined, zero)
+            yield from ((f"domain.{name}.f1", values[..., place]) for place, name in enumerate(DOMAINS))
+    yield "case_f1", _ratio(units["case_f1"], units["units"])
+    yield from _referrals(units)
+    for (name, _, _), group in zip(_GROUPS, each[1:], strict=True):
+        yield from ((f"by_domains.{name}.{path}", values) for path, values in _group(_named(group), zero))
+
+
+def _group(units: Mapping[str, Values], zero: str) -> Iterator[tuple[str, Values]]:
+    yield "case_f1", _ratio(units["case_f1"], units["units"])
+    yield "fine.exact_match", _ratio(units["fine_exact"], units["units"])
+    yield "fine.micro_f1", _micro_f1(units["tp"], units["fp"], units["fn"], _undefined(units, zero), zero)
+    referrals = dict(_referrals(units))
+    for path in ("over_referral.mean_count", "under_referral.mean_count"):
+        yield path, referrals[path]
+
+
+def _referrals(units: Mapping[str, Values]) -> Iterator[tuple[str, Values]]:
+    yield "over_referral.mean_count", _ratio(units["fp"], units["answered"])
+    yield "over_referral.case_share", _ratio(units["over_cases"], units["answered"])
+    yield "over_referral.label_share", _ratio(units["fp"], units["fp"] + units["tp"])
+    yield "under_referral.mean_count", _ratio(units["fn"], units["units"])
+    yield "under_referral.case_share", _ratio(units["under_cases"], units["units"])
+    yield "under_referral.label_share", _ratio(units["fn"], units["fn"] + units["tp"])
+
+
+def _shares(totals: Values) -> Iterator[tuple[str, Interval]]:
+    """Yield the exact intervals of shares of units."""
+    each = np.split(totals[3 * (len(LABELS) + len(DOMAINS)) :], 1 + len(_GROUPS))
+    units = _named(each[0])
+    for path, part, whole in (
+        ("fine.exact_match", "fine_exact", "units"),
+        ("coarse.exact_match", "coarse_exact", "units"),
+        ("over_referral.case_share", "over_cases", "answered"),
+        ("under_referral.case_share", "under_cases", "units"),
+    ):
+        yield path, clopper_pearson(int(units[part]), int(units[whole]))
+    for (name, _, _), group in zip(_GROUPS, each[1:], strict=True):
+        counts = _named(group)
+        path = f"by_domains.{name}.fine.exact_match"
+        yield path, clopper_pearson(int(counts["fine_exact"]), int(counts["units"]))
+
+
+def _named(unit_sums: Values) -> Mapping[str, Values]:
+    return {name: unit_sums[..., place] for place, name in enumerate(_UNIT_SUMS)}
+
+
+def _undefined(units: Mapping[str, Values], zero: str) -> Values:
+    """Return the value of 0/0 by the convention (see `harness.scoring.multilabel`)."""
+    return _ratio(units["answered"] if zero == "1" else 0 * units["units"], units["units"])
+
+
+def _macro(above: Values, below: Values, positives: Values, undefined: Values, zero: str) -> Values:
+    values = _by_label(above, below, positives, undefined, zero)
+    known = np.isfinite(values)
+    return _ratio(np.where(known, values, 0).sum(axis=-1), known.sum(axis=-1))
+
+
+def _by_label(above: Values, below: Values, positives: Values, undefined: Values, zero: str) -> Values:
+    values = np.where(below == 0, undefined[..., None], above / np.where(below == 0, 1, below))
+    return np.where(positives == 0, np.nan, values) if zero == "skip-empty" else values
+
+
+def _micro_f1(tp: Values, fp: Values, fn: Values, undefined: Values, zero: str) -> Values:
+    below = 2 * tp + fp + fn
+    nothing = np.nan if zero == "skip-empty" else undefined
+    return np.where(below == 0, nothing, 2 * tp / np.where(below == 0, 1, below))
+
+
+def _ratio(above: Values, below: Values) -> Values:
+    return np.where(below == 0, np.nan, above / np.where(below == 0, 1, below))

@@ -1,0 +1,78 @@
+"""The work behind `harness step`: whom it asks about which run, then as `harness run` does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from harness.benchmarks.base import STEPS, get_benchmark
+from harness.benchmarks.steps import Step
+from harness.cache.location import find_store
+from harness.cache.rows import Run
+from harness.cache.store import Store
+from harness.cli.going_on import Invocation
+from harness.cli.run_command import configured, start
+from harness.cli.warnings import warnings_shown
+from harness.errors import ConfigError
+from harness.event_loop import run_session
+from harness.run_options import RunOptions, SessionOptions, StepOptions
+
+
+def start_step(
+    kind: str,
+    reference: str,
+    session: SessionOptions,
+    config_path: Path | None,
+    store: str | None,
+    wanted: Mapping[str, Any],
+) -> int:
+    """Work on a step over a stored run, and return the exit code. Raises ConfigError, StoreError."""
+    config = configured(config_path)
+    url = find_store(store, os.environ, config.store, Path.cwd())
+
+    async def work() -> int:
+        async with await Store.open(url, create=False) as opened:
+            run = await opened.find_run(reference)
+        options = _options(kind, run, wanted)
+        invocation = Invocation(
+            options, session, config_path, store, wanted["name"],
+            dry_run=wanted["dry_run"], as_json=wanted["as_json"],
+        )
+        return await start(invocation, config, url, None)
+
+    with warnings_shown():
+        return run_session(work())
+
+
+def _options(kind: str, run: Run, wanted: Mapping[str, Any]) -> RunOptions:
+    if run.benchmark not in STEPS[kind]:
+        hint = "; give the run that it followed" if "." in run.benchmark else ""
+        raise ConfigError(
+            f"run {run.name!r} is of {run.benchmark}, which has no step {kind!r}; runs of "
+            f"{', '.join(STEPS[kind])} have{hint}"
+        )
+    step = get_benchmark(f"{run.benchmark}.{kind}")
+    assert isinstance(step, Step)
+    model = wanted["model"] or step.default_model
+    if model is None:
+        raise ConfigError(
+            f"the step {kind!r} of {run.benchmark} has no model of its own, since its paper names none; give "
+            "--model NAME"
+        )
+    return RunOptions(
+        benchmark=step.name,
+        models=(model,),
+        limit=wanted["limit"],
+        cases=wanted["cases"],
+        repeats=wanted["repeats"],
+        attempts=wanted["attempts"],
+        reformatter="none",
+        reask=wanted["reask"],
+        structured=wanted["structured"],
+        params=wanted["params"],
+        prompt=wanted["prompt"],
+        drop_unsupported=wanted["drop_unsupported"],
+        step=StepOptions(run.digest, wanted["models"], wanted["conditions"]),
+    )

@@ -1,0 +1,91 @@
+"""The units of one model by rows: those of its conditions and their pools, or of whom a step is about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Final
+
+from harness.benchmarks.base import Case, Subject
+from harness.messages import Purpose
+from harness.offline.replay import ReplayedUnit
+from harness.offline.row_units import UnitColumns
+from harness.offline.score_rows import Row, Scorer, model_row
+from harness.offline.stored_run import StoredRun
+from harness.outcomes import UNUSABLE, USABLE, is_answer
+
+ANSWERED: Final = USABLE | UNUSABLE
+
+
+def scored_together(stored: StoredRun) -> dict[str, tuple[str, ...]]:
+    """Return condition -> itself, and pool -> its conditions, for all that a run asks."""
+    alone = {condition: (condition,) for condition in stored.conditions}
+    return {**alone, **stored.benchmark.pools(stored.conditions)}
+
+
+def targets(condition: str, together: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, int]]:
+    """Yield the conditions and pools that a condition's units count in, each with its place there."""
+    for name, members in together.items():
+        if condition in members:
+            yield name, members.index(condition)
+
+
+def numbers_of(scorer: Scorer, replayed: ReplayedUnit, case: Case) -> tuple[float, ...] | None:
+    """Return all that the metrics need of a unit; None where it is nobody's answer."""
+    result = replayed.result
+    if result.outcome not in ANSWERED:
+        return None
+    return scorer.numbers(case, replayed.unit.condition, result.outcome, result.prediction)
+
+
+class ModelUnits:
+    """Takes the units of one model, and gives its rows."""
+
+    def __init__(self, scorer: Scorer, together: Mapping[str, tuple[str, ...]]) -> None:
+        self._scorer = scorer
+        self._together = together
+        self._columns: dict[Subject, UnitColumns] = {}
+        self._served: dict[Subject, Counter[tuple[Purpose, str | None]]] = {}
+
+    def add(self, replayed: ReplayedUnit, case_errors: Collection[int]) -> Sequence[float] | None:
+        """Add a unit to its rows; return its numbers, None where it is nobody's answer."""
+        unit, cases = replayed.unit, self._scorer.cases
+        place = cases.place(unit.case_id)
+        case = cases.case(place)
+        numbers = numbers_of(self._scorer, replayed, case)
+        subject = self._scorer.benchmark.subject(case)
+        for condition, member in targets(unit.condition, self._together):
+            row = subject or Subject(unit.model, condition)
+            columns = self._columns.get(row)
+            if columns is None:
+                columns = self._columns[row] = self._scorer.columns(condition)
+            columns.add(
+                place, unit.repeat, replayed.result.outcome, numbers, member=member,
+                left_out=place in case_errors,
+            )
+            if condition == unit.condition:
+                self._served.setdefault(row, Counter()).update(_served(replayed))
+        return numbers
+
+    def rows(self) -> Iterator[Row]:
+        """Yield the model's rows."""
+        for (name, condition), columns in self._columns.items():
+            served = self._served.get(Subject(name, condition), Counter())
+            yield model_row(name, condition, columns.units(), scorer=self._scorer, served=served)
+
+
+def _served(replayed: ReplayedUnit) -> Iterator[tuple[Purpose, str | None]]:
+    """Yield purpose and served model of each ask's answer of this round, where the run ended in an answer.
+
+    An ask that was answered twice (by two processes, one of them suspended meanwhile) counts its last answer.
+    """
+    if replayed.state is None or replayed.state.outcome not in ANSWERED:
+        return
+    last: dict[tuple[Purpose, int], tuple[int, str | None]] = {}
+    for link, exchange in replayed.links:
+        data = exchange.data
+        if exchange.id > replayed.state.again_after and is_answer(data.outcome, data.served_model):
+            ask = (link.purpose, link.attempt)
+            last[ask] = max(last.get(ask, (0, None)), (exchange.id, data.served_model), key=itemgetter(0))
+    yield from ((purpose, served) for (purpose, _), (_, served) in last.items())

@@ -1,0 +1,106 @@
+"""The cases of a step, made from the stored answers of the run that it follows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from harness.benchmarks.base import Case, CaseSet, get_benchmark
+from harness.benchmarks.steps import Answer, NoCase, Step, step_case_of
+from harness.cache.rows import Run
+from harness.cache.store import Store
+from harness.case_spool import SpoolWriter, case_ids
+from harness.errors import ConfigError, UnknownNameError
+from harness.manifest import NotShown, StepWanted
+from harness.nearest import nearest
+from harness.offline.replay import ReplayedUnit, Replayer
+from harness.offline.replay_stream import replay_units
+from harness.offline.stored_run import StoredRun, load_run
+from harness.outcomes import USABLE
+from harness.run_options import RunOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A run as a step sees it: a case for each unit that it looks at, and what the manifest says of that."""
+
+    run: Run
+    wanted: StepWanted
+    cases: CaseSet
+
+
+async def follow(store: Store, options: RunOptions) -> Followed:
+    """Return the cases of a step over a stored run, as its answers are read today.
+
+    Raises ConfigError for a run of another benchmark and for names that it does not have, StoreError.
+    """
+    step_options = options.step
+    assert step_options is not None
+    run = await store.find_run(step_options.source)
+    step = get_benchmark(options.benchmark)
+    assert isinstance(step, Step)
+    if run.benchmark != step.benchmark:
+        raise ConfigError(
+            f"run {run.name!r} is of {run.benchmark}, and the step {step.name!r} is about {step.benchmark}"
+        )
+    stored = await load_run(store, run)
+    chosen = _Chosen(stored, options, step)
+    spool, skipped = SpoolWriter(), Counter[tuple[str, str, str]]()
+    async for replayed in replay_units(store, stored, Replayer(stored)):
+        if not chosen.has(replayed):
+            continue
+        made = _made(step, stored, replayed)
+        if isinstance(made, NoCase):
+            skipped[replayed.unit.model, replayed.unit.condition, made.why] += 1
+        else:
+            spool.append(made)
+    cases = spool.finish()
+    if not len(cases):
+        raise ConfigError(f"run {run.name!r} has no answer that the step {step.kind!r} could look at")
+    wanted = StepWanted(
+        kind=step.kind,
+        source=run.digest,
+        simulated=stored.manifest.simulated,
+        imported=stored.manifest.imported,
+        not_shown=tuple(NotShown(*key, units) for key, units in sorted(skipped.items())),
+    )
+    return Followed(run, wanted, CaseSet(cases, synthetic=stored.manifest.synthetic))
+
+
+def _made(step: Step, stored: StoredRun, replayed: ReplayedUnit) -> Case | NoCase:
+    result, unit = replayed.result, replayed.unit
+    if result.outcome not in USABLE:
+        return NoCase(result.outcome.value)
+    case = stored.case_index.case(stored.case_index.place(unit.case_id))
+    answer = Answer(unit, case, result.outcome, result.prediction)
+    made = step.step_case(answer)
+    return made if isinstance(made, NoCase) else step_case_of(answer, made)
+
+
+class _Chosen:
+    """Which units of a run the user wants the step to look at."""
+
+    def __init__(self, stored: StoredRun, options: RunOptions, step: Step) -> None:
+        wanted = options.step
+        assert wanted is not None
+        ids = case_ids(stored.cases.cases)
+        followed = [name for name in stored.conditions if step.follows(name)]
+        self._models = _known(wanted.models, sorted(stored.manifest.models), "model", stored.run)
+        self._conditions = _known(wanted.conditions, followed, "condition", stored.run)
+        cases = [one for one in ids if one in _known(options.cases, ids, "case", stored.run)]
+        self._cases = frozenset(cases[: options.limit])
+
+    def has(self, replayed: ReplayedUnit) -> bool:
+        unit = replayed.unit
+        return (
+            unit.model in self._models and unit.condition in self._conditions and unit.case_id in self._cases
+        )
+
+
+def _known(wanted: Collection[str], known: Collection[str], what: str, run: Run) -> frozenset[str]:
+    """Return the names that are wanted, all of them where none is named. Raises UnknownNameError."""
+    for name in wanted:
+        if name not in known:
+            raise UnknownNameError(f"run {run.name!r} has no {what} {name!r}{nearest(name, known)}")
+    return frozenset(wanted or known)
