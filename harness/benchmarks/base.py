@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -256,6 +257,10 @@ class Benchmark(Protocol):
 
     def subject(self, case: Case) -> Subject | None:
         """Return whose answer a case of a step is about, which names its row; None for a case of its own."""
+        ...
+
+    def prepared(self, conventions: Mapping[str, str]) -> AbstractContextManager[Benchmark]:
+        """Give the benchmark as a run is scored by, with whatever that takes, and end that afterwards."""
         ...
 
     def unit_numbers(self, unit: Scored) -> Sequence[float]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final, NoReturn, TypeAlias, cast
 
 from harness.answers.readings import TextReader
-from harness.benchmarks.base import Case, CaseSet, Filled, MetricValue, Prompt, Subject
+from harness.benchmarks.base import Benchmark, Case, CaseSet, Filled, MetricValue, Prompt, Subject
 from harness.benchmarks.prompts import check_placeholders, placeholders, render
 from harness.cache.rows import UnitId
 from harness.canonical import JSON
@@ -131,6 +132,10 @@ class Step(ABC):
         """Return whose answer a case is about."""
         source = source_of(case)
         return Subject(source.model, source.condition)
+
+    def prepared(self, conventions: Mapping[str, str]) -> AbstractContextManager[Benchmark]:
+        """Give the step as it is."""
+        return nullcontext(cast("Benchmark", self))
 
     def pools(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """Return nothing: rows are by model and condition of the run that is followed."""

@@ -18,6 +18,10 @@ from harness.errors import HarnessError
 from harness.exit_codes import BROKEN_PIPE, FAILED, INTERRUPTED, OK
 from harness.nearest import nearest
 
+# Read when numpy is first imported, which is later: what is computed here is too small for threads, and where
+# other programs keep the cores busy they cost many times what they save.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 COMMANDS = {
     "run": "Ask models a benchmark's questions; run again to resume.",
     "resume": "Go on with a stored run, by its manifest.",

@@ -42,13 +42,14 @@ async def score_run(
     stored = await load_run(store, run)
     references = correct_references(stored.cases, stored.case_index, corrected)
     chosen = chosen_conventions(stored.benchmark, conventions or {})
-    scorer = Scorer(stored.benchmark, chosen, references.index)
-    if store.read_only:
-        return await _Scoring(store, stored, scorer).score(references)
-    with DerivedTables(run, stored.benchmark, chosen) as derived:
-        score = await _Scoring(store, stored, scorer, derived.add).score(references)
-        await derived.store(store)
-    return score
+    with stored.benchmark.prepared(chosen) as benchmark:
+        scorer = Scorer(benchmark, chosen, references.index)
+        if store.read_only:
+            return await _Scoring(store, stored, scorer).score(references)
+        with DerivedTables(run, benchmark, chosen) as derived:
+            score = await _Scoring(store, stored, scorer, derived.add).score(references)
+            await derived.store(store)
+        return score
 
 
 class _Scoring:

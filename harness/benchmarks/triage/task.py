@@ -6,6 +6,7 @@ Source of its rules: Dental-TriageBench, arXiv 2604.13060. Prompts are worded by
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from harness.answers.readings import TextReader
 from harness.benchmarks.base import (
+    Benchmark,
     Case,
     CaseSet,
     Filled,
@@ -208,6 +210,10 @@ class Triage:
     def subject(self, case: Case) -> Subject | None:
         """Return None: these are cases of their own."""
         return None
+
+    def prepared(self, conventions: Mapping[str, str]) -> AbstractContextManager[Benchmark]:
+        """Give the benchmark as it is."""
+        return nullcontext(self)
 
     def unit_numbers(self, unit: Scored) -> Sequence[float]:
         """Return whether there is an answer, and truth and answer as codes; see `triage.unit_scores`."""
