@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 from pandent_examples import PRINTED, findings, line, write
 
 from harness.benchmarks.pandent.cases import check_cases, load_cases, unannotated
+from harness.benchmarks.pandent.consistency import RULES
 from harness.benchmarks.pandent.finding_values import answer_code, is_positive, teeth_in
 from harness.benchmarks.pandent.findings import BY_ID, FINDINGS, UNIVERSE, tooth_code
 from harness.errors import CaseFileError
@@ -227,6 +230,18 @@ def test_check_lists_every_problem_of_every_line(tmp_path: Path) -> None:
     )
     starts = [problem.split(":")[0] for problem in check_cases(tmp_path)]
     assert starts == ["cases.jsonl line 1"] * 2 + ["cases.jsonl line 3"] * 2 + ["case '2'"]
+
+
+def test_the_example_of_the_documentation_is_sound_and_names_every_rule(tmp_path: Path) -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "pandent-cases.md"
+    if not page.exists():
+        pytest.skip("the documentation is only in a checkout")
+    text = page.read_text(encoding="utf-8")
+    example = json.loads(text.split("```json\n")[1].split("```")[0])
+    write(tmp_path, {**example, "image": "a.png"})
+    assert check_cases(tmp_path) == []
+    assert set(example["findings"]) == set(BY_ID)
+    assert re.findall(r"^\| `(\w+)` \|", text.split("## Rules")[1], re.MULTILINE) == list(RULES)
 
 
 def test_a_folder_without_cases_is_told(tmp_path: Path) -> None:
