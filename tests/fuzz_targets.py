@@ -10,7 +10,7 @@ import json
 import math
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -24,7 +24,11 @@ from harness.answers.extraction import extract, unchanged
 from harness.answers.readings import read_answer
 from harness.answers.validation import Validator
 from harness.attempts import attempt_policy, read_reply
-from harness.benchmarks.base import get_benchmark
+from harness.benchmarks.base import Case, CaseSet, get_benchmark
+from harness.benchmarks.pandent.cases import check_cases, load_cases
+from harness.benchmarks.pandent.clinical_reports import compose
+from harness.benchmarks.pandent.finding_values import answer_code, value_faults, value_of
+from harness.benchmarks.pandent.findings import BY_ID
 from harness.benchmarks.triage.taxonomy import LABELS
 from harness.canonical import JSON, canonical_json
 from harness.config import load_config
@@ -274,25 +278,46 @@ def _folder() -> Path:
 
 
 def cases(data: bytes) -> None:
-    """The bytes as `cases.jsonl`: refused with a sentence, or cases that are sound and survive a snapshot."""
+    """The bytes as triage's `cases.jsonl`: refused with a sentence, or sound and the same in a snapshot."""
+    _cases(data, _TRIAGE.check, _TRIAGE.load)
+
+
+def pandent_cases(data: bytes) -> None:
+    """The same of PanDent; a clinical report can be made of whatever findings are taken."""
+    for case in _cases(data, check_cases, load_cases):
+        stated = case.reference["findings"]
+        assert isinstance(stated, dict) and set(stated) == set(BY_ID)
+        for name, value in stated.items():
+            assert not list(value_faults(BY_ID[name], value)), "the one form of a value is no sound value"
+            assert value_of(BY_ID[name], value) == value
+            code = answer_code(BY_ID[name], value)
+            assert (code is None) == (value is None)
+            assert code is None or 0 <= code < (2 if BY_ID[name].answer == "binary" else 2**32)
+        assert "{teeth}" not in compose(stated)
+
+
+def _cases(
+    data: bytes, check: Callable[[Path], list[str]], load: Callable[[Path], CaseSet]
+) -> Sequence[Case]:
     folder = _folder()
     (folder / "cases.jsonl").write_bytes(data)
-    problems = _TRIAGE.check(folder)
+    problems = check(folder)
     try:
-        loaded = _TRIAGE.load(folder)
+        loaded = load(folder)
     except CaseFileError as refused:
         assert problems and str(refused), "refused, and the check finds nothing"
-        return
+        return ()
     ids = [case.id for case in loaded.cases]
     assert ids and len(set(ids)) == len(ids)
     assert all(isinstance(id, str) and id for id in ids)
     for case in loaded.cases:
         assert case.problem is not None or all(case.media.values())
-        assert set(map(str, case.reference)) >= {"labels"} or case.reference
+        assert case.reference
     assert not problems or all(case.problem for case in loaded.cases if case.id in " ".join(problems))
     kept = encode_cases(loaded)
     assert encode_cases(decode_cases(kept)) == kept, "a snapshot changes the cases"
     assert [case.reference for case in decode_cases(kept).cases] == [case.reference for case in loaded.cases]
+    return loaded.cases
 
 
 def config(data: bytes) -> None:
@@ -370,6 +395,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "extraction": extraction,
     "headers": headers,
     "image": image,
+    "pandent_cases": pandent_cases,
     "reading": reading,
     "reply": reply,
     "video": video,

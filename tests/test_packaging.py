@@ -104,7 +104,8 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: zipfile.ZipFile, check
         if path.suffix in DATA_SUFFIXES | {".py"} and "__pycache__" not in path.parts
     }
     assert wanted - set(wheel.namelist()) == set()
-    for folder in ("schemas", "prompts", "providers/catalogue", "benchmarks/triage/sample"):
+    samples = ("benchmarks/triage/sample", "benchmarks/pandent/sample")
+    for folder in ("schemas", "prompts", "providers/catalogue", *samples):
         assert any(name.startswith(f"harness/{folder}/") for name in wheel.namelist()), folder
 
 

@@ -19,7 +19,7 @@ import numpy as np
 ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
 
-from triage_phantom import draw_radiograph  # noqa: E402
+from opg_phantom import draw_radiograph  # noqa: E402
 
 from harness.benchmarks.triage.taxonomy import DOMAIN_OF, DOMAINS, LABELS  # noqa: E402
 

@@ -103,14 +103,14 @@ class Reader:
 def text_fault(name: str, value: JSON) -> str | None:
     """Return what is wrong with a field that must be text with something in it."""
     if not isinstance(value, str):
-        return f"{name!r} must be text, got {_shown(value)}"
+        return f"{name!r} must be text, got {shown(value)}"
     return None if value.strip() else f"{name!r} is blank"
 
 
 def text_list_fault(name: str, value: JSON) -> str | None:
     """Return what is wrong with a field that must be a list of distinct texts."""
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        return f"{name!r} must be a list of texts, got {_shown(value)}"
+        return f"{name!r} must be a list of texts, got {shown(value)}"
     twice = sorted({str(item) for item in value if value.count(item) > 1})
     return f"{name!r} names {twice[0]!r} twice" if twice else None
 
@@ -129,6 +129,12 @@ def path_fault(name: str, value: JSON) -> str | None:
     if path.is_absolute() or ".." in path.parts or written[1:2] == ":":
         return f"{name!r} must stay below the folder of the cases, got {written!r}"
     return None
+
+
+def shown(value: JSON) -> str:
+    """Return how messages show a value that is wrong: as JSON, the start of it where it is long."""
+    text = json.dumps(value, ensure_ascii=True)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def is_synthetic(folder: Path) -> bool:
@@ -195,7 +201,7 @@ def _object(name: str, number: int, raw: bytes) -> Line | str:
         return f"{name} line {number}: {error}"
     if isinstance(value, dict):
         return Line(name, number, value)
-    return f"{name} line {number}: must be one JSON object, got {_shown(value)}"
+    return f"{name} line {number}: must be one JSON object, got {shown(value)}"
 
 
 def _unique(pairs: Sequence[tuple[str, JSON]]) -> dict[str, JSON]:
@@ -240,12 +246,7 @@ def _id_faults(line: Line, seen: dict[str, int], odd: dict[str, JSON]) -> Iterat
 
 def _id_shape_fault(found: JSON) -> str | None:
     if not isinstance(found, str):
-        return f"'id' must be text, got {_shown(found)}; write it in quotes"
+        return f"'id' must be text, got {shown(found)}; write it in quotes"
     if not found or found != found.strip() or not found.isprintable():
         return f"'id' must be visible text without spaces around it, got {found!r}"
     return None
-
-
-def _shown(value: JSON) -> str:
-    text = json.dumps(value, ensure_ascii=True)
-    return text if len(text) <= 60 else f"{text[:57]}..."

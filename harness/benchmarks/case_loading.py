@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from harness.benchmarks.base import Case
-from harness.benchmarks.case_files import CASES_FILE, Fields, Line, Reader
+from harness.benchmarks.case_files import CASES_FILE, Fields, Line, Reader, is_synthetic
 from harness.canonical import JSON
 from harness.case_spool import SpooledCases, SpoolWriter
-from harness.errors import MediaError
+from harness.errors import CaseFileError, MediaError
 from harness.line_spool import LineSpool
 from harness.media import Media, MediaKind, of_kind
 from harness.media_reading import MediaReader, Note
@@ -85,6 +85,31 @@ class CheckedLines:
             kinds = self._form.kinds(value) if self._form.kinds else [_IMAGE] * len(seen)
             case = self._form.case(value, [*map(_wanted, seen, kinds, of_case)])
             spool.append(case, [one for one in seen if isinstance(one, Note)])
+
+
+def checked_lines(reader: Reader, form: CaseForm) -> CheckedLines:
+    """Return the sound lines of the reader's folder; a folder without any case is a problem too."""
+    lines = CheckedLines(form)
+    if not reader.folder.is_dir():
+        shown = str(reader.folder)
+        reader.problems.append(f"there is no folder {shown!r}; give --data the folder of {CASES_FILE}")
+        return lines
+    lines.read(reader)
+    if not lines.ids and not reader.problems:
+        reader.problems.append(f"{CASES_FILE} holds no cases")
+    return lines
+
+
+def folder_problems(reader: Reader, lines: CheckedLines) -> list[str]:
+    """Return what is wrong with a folder that was read: its lines, its mark and its images."""
+    problems = list(reader.problems)
+    try:
+        is_synthetic(reader.folder)
+    except CaseFileError as error:
+        problems.append(str(error))
+    cases = lines.cases(reader.folder, MediaReader())
+    problems.extend(f"case {case.id!r}: {case.problem}" for case in cases if case.problem)
+    return problems
 
 
 def _wanted(found: Media | Note | MediaError, kind: MediaKind, name: str) -> Media | MediaError:

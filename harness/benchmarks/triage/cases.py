@@ -16,10 +16,10 @@ from harness.benchmarks.case_files import (
     text_fault,
     text_list_fault,
 )
-from harness.benchmarks.case_loading import CaseForm, CheckedLines, without_faults
+from harness.benchmarks.case_loading import CaseForm, checked_lines, folder_problems, without_faults
 from harness.benchmarks.triage.taxonomy import ALIASES, LABELS, answer_of
 from harness.canonical import JSON
-from harness.errors import CaseFileError, MediaError
+from harness.errors import MediaError
 from harness.media import Media
 from harness.media_reading import MediaReader
 from harness.nearest import nearest_of
@@ -40,7 +40,7 @@ def load_cases(folder: Path, media: MediaReader | None = None) -> CaseSet:
     first bad line, before any image is read.
     """
     reader = Reader(folder)
-    lines = _lines(reader)
+    lines = checked_lines(reader, _form())
     raters = dict(_raters(reader, lines.ids))
     reader.raise_first()
     synthetic = is_synthetic(folder)
@@ -50,29 +50,14 @@ def load_cases(folder: Path, media: MediaReader | None = None) -> CaseSet:
 def check_cases(folder: Path) -> list[str]:
     """Return everything that is wrong with a folder of triage cases, unusable images included."""
     reader = Reader(folder)
-    lines = _lines(reader)
+    lines = checked_lines(reader, _form())
     for _ in _raters(reader, lines.ids):
         pass
-    problems = list(reader.problems)
-    try:
-        is_synthetic(folder)
-    except CaseFileError as error:
-        problems.append(str(error))
-    cases = lines.cases(folder, MediaReader())
-    problems.extend(f"case {case.id!r}: {case.problem}" for case in cases if case.problem)
-    return problems
+    return folder_problems(reader, lines)
 
 
-def _lines(reader: Reader) -> CheckedLines:
-    lines = CheckedLines(CaseForm(_CASE_FIELDS, _case_faults, lambda value: [str(value["image"])], _case))
-    if not reader.folder.is_dir():
-        shown = str(reader.folder)
-        reader.problems.append(f"there is no folder {shown!r}; give --data the folder of {CASES_FILE}")
-        return lines
-    lines.read(reader)
-    if not lines.ids and not reader.problems:
-        reader.problems.append(f"{CASES_FILE} holds no cases")
-    return lines
+def _form() -> CaseForm:
+    return CaseForm(_CASE_FIELDS, _case_faults, lambda value: [str(value["image"])], _case)
 
 
 def _case_faults(value: Mapping[str, JSON]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
@@ -111,8 +111,11 @@ class Drawing:
             self.shape(ring, grey, blur=blur, alpha=alpha)
 
 
-def draw_radiograph(findings: Mapping[str, Any], *, seed: int) -> Image.Image:
-    """Return a grey picture with the findings of one case drawn into it."""
+More: TypeAlias = Callable[[Drawing, Mapping[int, Tooth]], None]
+
+
+def draw_radiograph(findings: Mapping[str, Any], *, seed: int, more: More | None = None) -> Image.Image:
+    """Return a grey picture with the findings of one case drawn into it, and then what `more` draws."""
     generator = np.random.Generator(np.random.PCG64(seed))
     drawing = Drawing(_background(generator))
     teeth = {tooth.fdi: tooth for tooth in _dentition(findings, generator)}
@@ -123,6 +126,8 @@ def draw_radiograph(findings: Mapping[str, Any], *, seed: int) -> Image.Image:
     for tooth in teeth.values():
         _tooth_findings(drawing, tooth, findings)
     _jaw_findings(drawing, findings)
+    if more is not None:
+        more(drawing, teeth)
     return _exposed(drawing.image, generator)
 
 
@@ -236,8 +241,8 @@ def _tooth(drawing: Drawing, tooth: Tooth, findings: Mapping[str, Any]) -> None:
         broken = [(-0.8, neck - 5), (0.7, neck - 1), (0.8, neck + 6), (-0.8, neck + 6)]
         drawing.shape([tooth.at(*point) for point in broken], 150)
         return
-    drawing.shape([tooth.at(*point) for point in _crown_outline(tooth)], 212, blur=0.8)
-    inside = [(across * 0.74, 6 + (along - 4) * 0.94) for across, along in _crown_outline(tooth)]
+    drawing.shape([tooth.at(*point) for point in crown_outline(tooth)], 212, blur=0.8)
+    inside = [(across * 0.74, 6 + (along - 4) * 0.94) for across, along in crown_outline(tooth)]
     drawing.shape([tooth.at(*point) for point in inside], 172, blur=1.3)
     chamber = 0.42 if tooth.place >= 6 else 0.2
     low = chamber * 0.7
@@ -245,7 +250,8 @@ def _tooth(drawing: Drawing, tooth: Tooth, findings: Mapping[str, Any]) -> None:
     drawing.shape([tooth.at(*point) for point in pulp], 108, blur=1.2)
 
 
-def _crown_outline(tooth: Tooth) -> list[Point]:
+def crown_outline(tooth: Tooth) -> list[Point]:
+    """Return the outline of a tooth's crown, as `Tooth.at` takes it."""
     neck = tooth.crown
     if tooth.place <= 3:
         tip = 0.0 if tooth.place == 3 else 2.0
@@ -257,8 +263,9 @@ def _crown_outline(tooth: Tooth) -> list[Point]:
 
 def _crest(drawing: Drawing, teeth: Mapping[int, Tooth], findings: Mapping[str, Any]) -> None:
     """Draw the bone's edge between neighbours, lowered by the share of the root that has lost its bone."""
-    loss = float(findings.get("bone", 0.03))
+    bone = findings.get("bone", 0.03)
     for fdi, tooth in teeth.items():
+        loss = float(bone["upper" if tooth.upper else "lower"] if isinstance(bone, Mapping) else bone)
         if str(fdi) in findings.get("impacted", {}):
             continue
         share = 0.92 if fdi in findings.get("floating", ()) else loss
