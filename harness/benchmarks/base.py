@@ -144,8 +144,8 @@ class UnitTable:
     """The scored units of one row, as arrays of equal length; `numbers` is (units, numbers).
 
     `cases` is equal for the units of one case, `clusters` for those of one group of cases (a patient, say):
-    intervals resample clusters. `repeats` counts from 1. In a pool, `members` is the place of a unit's
-    condition among those of the pool; else 0.
+    intervals resample clusters. `repeats` counts from 1. `members` is the place of a unit's condition in
+    `conditions`: those of the pool, whether or not they have units here, or the one that the row is of.
     """
 
     numbers: UnitNumbers
@@ -153,6 +153,7 @@ class UnitTable:
     clusters: NDArray[np.int64]
     repeats: NDArray[np.int32]
     members: NDArray[np.int32]
+    conditions: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         """Return the number of units."""
@@ -161,7 +162,12 @@ class UnitTable:
     def where(self, mask: NDArray[np.bool_]) -> UnitTable:
         """Return the units for which the mask is true, in order."""
         return UnitTable(
-            self.numbers[mask], self.cases[mask], self.clusters[mask], self.repeats[mask], self.members[mask]
+            self.numbers[mask],
+            self.cases[mask],
+            self.clusters[mask],
+            self.repeats[mask],
+            self.members[mask],
+            self.conditions,
         )
 
 

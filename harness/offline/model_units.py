@@ -42,9 +42,8 @@ def numbers_of(scorer: Scorer, replayed: ReplayedUnit, case: Case) -> tuple[floa
 class ModelUnits:
     """Takes the units of one model, and gives its rows."""
 
-    def __init__(self, scorer: Scorer, together: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, scorer: Scorer) -> None:
         self._scorer = scorer
-        self._together = together
         self._columns: dict[Subject, UnitColumns] = {}
         self._served: dict[Subject, Counter[tuple[Purpose, str | None]]] = {}
 
@@ -55,7 +54,7 @@ class ModelUnits:
         case = cases.case(place)
         numbers = numbers_of(self._scorer, replayed, case)
         subject = self._scorer.benchmark.subject(case)
-        for condition, member in targets(unit.condition, self._together):
+        for condition, member in targets(unit.condition, self._scorer.together):
             row = subject or Subject(unit.model, condition)
             columns = self._columns.get(row)
             if columns is None:

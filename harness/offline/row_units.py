@@ -100,10 +100,11 @@ class RowUnits:
             self.numbers[mask],
         )
 
-    def table(self, clusters: NDArray[np.int64]) -> UnitTable:
+    def table(self, clusters: NDArray[np.int64], conditions: tuple[str, ...]) -> UnitTable:
         """Return the units as metrics see them; `clusters` has one number a case, by its place."""
+        members = self.members.astype(np.int32)
         return UnitTable(
-            self.numbers, self.places, clusters[self.places], self.repeats, self.members.astype(np.int32)
+            self.numbers, self.places, clusters[self.places], self.repeats, members, conditions
         )
 
     def ended(self, outcomes: Collection[UnitOutcome]) -> NDArray[np.bool_]:

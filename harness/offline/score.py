@@ -43,7 +43,7 @@ async def score_run(
     references = correct_references(stored.cases, stored.case_index, corrected)
     chosen = chosen_conventions(stored.benchmark, conventions or {})
     with stored.benchmark.prepared(chosen) as benchmark:
-        scorer = Scorer(benchmark, chosen, references.index)
+        scorer = Scorer(benchmark, chosen, references.index, scored_together(stored))
         if store.read_only:
             return await _Scoring(store, stored, scorer).score(references)
         with DerivedTables(run, benchmark, chosen) as derived:
@@ -64,14 +64,13 @@ class _Scoring:
         self._on_unit = on_unit
         self._replayer = Replayer(stored)
         self._changes = Changes()
-        self._shown = scored_together(stored)
         self._case_errors: Mapping[str, frozenset[int]] = {}
 
     async def score(self, references: References) -> Score:
         self._case_errors = await self._find_case_errors()
         models = await self._model_rows()
         rows: list[Row] = []
-        for condition in _conditions_of(models, self._shown):
+        for condition in _conditions_of(models, self._scorer.together):
             rows += sorted((row for row in models if row.condition == condition), key=lambda row: row.name)
             rows += self._other_rows(condition, references)
         return Score(
@@ -88,15 +87,15 @@ class _Scoring:
         )
 
     def _other_rows(self, condition: str, references: References) -> Iterator[Row]:
-        members = self._shown.get(condition)
+        members = self._scorer.together.get(condition)
         if members is None:
-            return
+            return  # whom a step is about
         wanted = {member: self._wanted(member) for member in members}
         for name, ratings in sorted(references.cases.raters.items()):
             if members == (condition,):
                 places = wanted[condition]
                 yield rater_row(name, condition, ratings, scorer=self._scorer, wanted=places)
-        yield from baseline_rows(condition, members, scorer=self._scorer, wanted=wanted)
+        yield from baseline_rows(condition, scorer=self._scorer, wanted=wanted)
 
     def _wanted(self, condition: str) -> list[int]:
         """Return the places of the cases that are scored, in the order of the cases."""
@@ -116,11 +115,11 @@ class _Scoring:
     async def _model_rows(self) -> list[Row]:
         rows: list[Row] = []
         model: str | None = None
-        units = ModelUnits(self._scorer, self._shown)
+        units = ModelUnits(self._scorer)
         async for replayed in replay_units(self._store, self._stored, self._replayer):
             if model is not None and replayed.unit.model != model:
                 rows += units.rows()
-                units = ModelUnits(self._scorer, self._shown)
+                units = ModelUnits(self._scorer)
             model = replayed.unit.model
             self._changes.note(replayed)
             numbers = units.add(replayed, self._case_errors[replayed.unit.condition])
@@ -131,7 +130,7 @@ class _Scoring:
     async def _common_cases(self, models: Sequence[Row]) -> dict[str, CommonCases]:
         """Read the complete models again on what they share: the cases are known only after all of them."""
         shared: dict[str, frozenset[int]] = {}
-        for condition, members in self._shown.items():
+        for condition, members in self._scorer.together.items():
             missing = not_common([row for row in models if row.condition == condition])
             if missing is not None and self._scorer.benchmark.table(condition).main_metric is not None:
                 left_out = {self._scorer.cases.place(case) for case in missing}
@@ -146,7 +145,7 @@ class _Scoring:
         }
         async for replayed in replay_units(self._store, self._stored, self._replayer):
             place = self._scorer.cases.place(replayed.unit.case_id)
-            for condition, member in targets(replayed.unit.condition, self._shown):
+            for condition, member in targets(replayed.unit.condition, self._scorer.together):
                 columns = compared.get((replayed.unit.model, condition))
                 if columns is not None and place in shared[condition]:
                     numbers = numbers_of(self._scorer, replayed, self._scorer.cases.case(place))

@@ -27,10 +27,18 @@ Metrics: TypeAlias = Mapping[str, MetricValue]
 class Scorer:
     """A benchmark's metrics under fixed conventions, over the cases of a run."""
 
-    def __init__(self, benchmark: Benchmark, conventions: Mapping[str, str], cases: CaseIndex) -> None:
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        conventions: Mapping[str, str],
+        cases: CaseIndex,
+        together: Mapping[str, tuple[str, ...]],
+    ) -> None:
         self.benchmark = benchmark
         self.conventions = conventions
         self.cases = cases
+        self.together = together
+        """Condition -> itself, and pool -> its conditions."""
         self._resampling = Resampling()
 
     def columns(self, condition: str) -> UnitColumns:
@@ -49,7 +57,7 @@ class Scorer:
         Each repeat is scored by itself; several give their mean and SD. n is then the smallest of theirs
         (cases, not answers). Intervals are over cases, or groups of cases, with all their repeats.
         """
-        table = units.table(self._clusters)
+        table = units.table(self._clusters, self.together.get(condition, (condition,)))
         found = over_repeats(
             [
                 self.benchmark.metrics(one, condition, self.conventions)
@@ -166,16 +174,16 @@ def rater_row(
 
 
 def baseline_rows(
-    condition: str, members: Sequence[str], *, scorer: Scorer, wanted: Mapping[str, Sequence[int]]
+    condition: str, *, scorer: Scorer, wanted: Mapping[str, Sequence[int]]
 ) -> Iterator[Row]:
     """Yield a row for each of the benchmark's baselines, by name.
 
-    `members` are the conditions of the pool that `condition` is, else itself alone; `wanted` are the places
-    of the cases that count in each of them.
+    `wanted` are the places of the cases that count, by condition.
     """
+    members = scorer.together[condition]
     found = {
         name: scorer.metrics(units, condition, [1])
-        for name, units in _constants(condition, members, scorer, wanted).items()
+        for name, units in _constants(condition, scorer, wanted).items()
     }
     places = sorted({place for member in members for place in wanted[member]})
     cases = map(scorer.cases.case, places)
@@ -197,11 +205,11 @@ def baseline_rows(
 
 
 def _constants(
-    condition: str, members: Sequence[str], scorer: Scorer, wanted: Mapping[str, Sequence[int]]
+    condition: str, scorer: Scorer, wanted: Mapping[str, Sequence[int]]
 ) -> Mapping[str, RowUnits]:
     """Return baseline name -> the units of one that answers every case alike."""
     found: dict[str, UnitColumns] = {}
-    for member, name in enumerate(members):
+    for member, name in enumerate(scorer.together[condition]):
         cases = map(scorer.cases.case, wanted[name])
         for baseline, answer in scorer.benchmark.constant_answers(cases, name).items():
             columns = found.setdefault(baseline, scorer.columns(condition))

@@ -79,9 +79,10 @@ def test_units_are_ordered_by_case_and_repeat_however_they_came() -> None:
     assert np.isnan(units.numbers[1]).all()
     assert units.ended(USABLE).tolist() == [False, False, True, True]
     assert units.left_out.tolist() == [False, True, False, False]
-    table = units.where(~units.left_out).table(np.array([7, 8]))
+    table = units.where(~units.left_out).table(np.array([7, 8]), ("both", "opg"))
     assert (table.cases.tolist(), table.clusters.tolist()) == ([0, 1, 1], [7, 8, 8])
     assert (table.repeats.tolist(), table.members.tolist()) == ([1, 1, 2], [0, 1, 0])
+    assert table.where(table.repeats == 9).conditions == ("both", "opg")
     assert table.where(table.repeats == 1).numbers.tolist() == [[3, 0.25], [6, 1]]
     # The same case in another condition is another question.
     assert len(set(units.questions().tolist())) == 3
