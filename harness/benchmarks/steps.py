@@ -162,7 +162,7 @@ class Step(ABC):
         return {}
 
     def baselines(
-        self, cases: Iterable[Case], condition: str, conventions: Mapping[str, str]
+        self, cases: Iterable[Case], members: Sequence[str], conventions: Mapping[str, str]
     ) -> Mapping[str, Mapping[str, MetricValue]]:
         """Return nothing: a step has no baselines."""
         return {}

@@ -44,8 +44,11 @@ def render(score: Json, *, width: int = 80) -> str:
     benchmark = get_benchmark(score["benchmark"])
     shown: list[str] = []
     unseen: list[str] = []
-    for condition in _conditions(score):
-        (shown if benchmark.table(condition).columns else unseen).append(condition)
+    conditions = _conditions(score)
+    for condition in conditions:
+        table = benchmark.table(condition)
+        elsewhere = table.shown_in in conditions or not table.columns
+        (unseen if elsewhere else shown).append(condition)
     for condition in shown:
         rows = [row for row in score["rows"] if row["condition"] == condition]
         layout = _layout(benchmark.table(condition).columns, rows, width)

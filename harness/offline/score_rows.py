@@ -188,7 +188,7 @@ def baseline_rows(
     places = sorted({place for member in members for place in wanted[member]})
     cases = map(scorer.cases.case, places)
     for name, metrics in sorted(
-        {**found, **scorer.benchmark.baselines(cases, condition, scorer.conventions)}.items()
+        {**found, **scorer.benchmark.baselines(cases, members, scorer.conventions)}.items()
     ):
         yield Row(
             name=name,

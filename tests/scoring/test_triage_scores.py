@@ -199,7 +199,7 @@ def test_the_case_with_five_or_more_domains_is_in_the_last_group() -> None:
 def test_the_baseline_that_refers_no_one() -> None:
     cases = [one.case for one in TOY]
     constant = Triage().constant_answers(cases, "both")
-    drawn = Triage().baselines(cases, "both", CONVENTIONS)
+    drawn = Triage().baselines(cases, ["both"], CONVENTIONS)
     assert {*constant, *drawn} == set(Triage().table("both").baseline_notes) == {"nothing", "prevalence"}
     found = score([Scored(one, "both", UnitOutcome.VALID, constant["nothing"]) for one in cases], CONVENTIONS)
     assert found == score([unit(one) for one in cases], CONVENTIONS)

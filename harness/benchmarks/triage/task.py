@@ -246,7 +246,7 @@ class Triage:
         return {"nothing": answer_of([])}
 
     def baselines(
-        self, cases: Iterable[Case], condition: str, conventions: Mapping[str, str]
+        self, cases: Iterable[Case], members: Sequence[str], conventions: Mapping[str, str]
     ) -> Mapping[str, Mapping[str, MetricValue]]:
         """Return the row `prevalence`; see `triage.baselines`."""
         from harness.benchmarks.triage.baselines import baselines
