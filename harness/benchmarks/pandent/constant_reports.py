@@ -21,8 +21,8 @@ from harness.canonical import JSON
 
 def constant_reports(cases: Sequence[Case]) -> dict[str, JSON]:
     """Return baseline name -> its clinical report: `nothing`, `fixed template` and `typical report`."""
-    reports: dict[str, JSON] = {"nothing": compose(usual_findings([])), "fixed template": fixed_template(cases)}
-    typical = typical_report(cases)
+    nothing, typical = compose(usual_findings([])), typical_report(cases)
+    reports: dict[str, JSON] = {"nothing": nothing, "fixed template": fixed_template(cases)}
     return reports if typical is None else reports | {"typical report": typical}
 
 

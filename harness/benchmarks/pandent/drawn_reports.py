@@ -29,7 +29,8 @@ def drawn_metrics(cases: Sequence[Case], conventions: Mapping[str, str]) -> dict
     with open_tools(without) as tools:
         draws = []
         for given in _others(len(reports)):
-            rows = [report_numbers(reports[other], own, tools) for own, other in zip(reports, given, strict=True)]
+            pairs = ((reports[other], own) for own, other in zip(reports, given, strict=True))
+            rows = [report_numbers(answer, reference, tools) for answer, reference in pairs]
             draws.append(report_metrics(np.array(rows), without, tools))
         if not draws:
             nothing = np.empty((0, len(report_numbers(None, "", tools))))

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-
 REPORT: Final = "report"
 """The condition that asks for a clinical report."""
 

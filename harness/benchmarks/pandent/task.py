@@ -1,14 +1,14 @@
 """The PanDent benchmark: a clinical report of a panoramic radiograph, and questions about single findings.
 
-Source of its rules: the PanDent paper (seed 000). Prompts are worded by us; the paper prints those of single findings
-and only a line of the other (its table 5). It states no decoding parameters and no second attempt: give
-`--attempts 1` for its way of counting an answer that cannot be read.
+Source of its rules: the PanDent paper (seed 000). Prompts are worded by us; the paper prints those of single
+findings, and only a line of the other (its table 5). It states no decoding parameters and no second attempt:
+give `--attempts 1` for its way of counting an answer that cannot be read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -74,18 +74,18 @@ _ATTRIBUTE_NOTES: Final = MappingProxyType(
             "guesses each tooth (or yes) by itself, as often as it is in the references of the scored cases: "
             "the expected values"
         ),
-        "fixed template": "gives every case what is usual in the references, as the fixed clinical report does",
+        "fixed template": "gives every case what the fixed clinical report of the references says",
     }
 )
 _ATTRIBUTE_NUMBERS: Final = ("annotated", "answered", "truth", "given")
 _ATTRIBUTE_LEGEND: Final = (
-    "exact: share of whole answers that are right (mean: over the questions); +exact: of the cases that have the "
-    "finding; P, R: precision and recall of teeth"
+    "exact: share of whole answers that are right (mean: over the questions); +exact: of the cases that "
+    "have the finding; P, R: precision and recall of teeth"
 )
 
 
 def _attribute_table(condition: str) -> ScoreTable:
-    """Return the table of one question, which is shown in the pool's where there is one, or that of the pool."""
+    """Return the table of the pool, or of one question: shown where there is no pool."""
     pooled = condition == ATTRIBUTES
     main = "exact_match.mean" if pooled else "exact_match"
     binary = not pooled and BY_ID[finding_of(condition)].answer == "binary"
