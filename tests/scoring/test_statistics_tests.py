@@ -59,7 +59,7 @@ WILCOXON: Mapping[str, tuple[Floats, Floats]] = {
     "one": (np.array([2.0]), np.array([1.0])),
     "two": (np.array([2.0, 5.0]), np.array([1.0, 7.0])),
     "tied": (np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 1.0, 5.0, 4.5])),
-    "zero": (np.array([1.0, 2.0, 3.0, 4.0, 9.0]), np.array([1.0, 1.5, 5.0, 4.7, 5.0])),
+    "zero": (np.array([1.0, 2.0, 3.0, 4.0, 9.0]), np.array([1.0, 1.5, 1.0, 4.7, 5.0])),
     "all_one_way": (np.arange(2.0, 12.0) * 1.3, np.arange(1.0, 11.0)),
     "even": (np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 1.0, 4.0, 3.0])),
 }
@@ -258,9 +258,10 @@ def test_no_p_values_are_no_tests(correct: object) -> None:
 
 
 def test_a_p_value_exactly_at_its_bound_is_rejected() -> None:
-    # p(j) = j q / m for all j: each adjusted p is q but for rounding.
-    bounds = [0.05 * rank / 7 for rank in range(1, 8)]
-    assert benjamini_hochberg(bounds).rejected == (True,) * 7
+    # The third of five at 3/5 of .05, which is adjusted to .05000000000000001.
+    found = benjamini_hochberg([0.05 * 3 / 5] * 3 + [1.0, 0.9])
+    assert found.adjusted[0] == pytest.approx(0.05, abs=1e-15)
+    assert found.rejected == (True, True, True, False, False)
     assert holm([0.05 / 3, 0.9, 0.8]).rejected == (True, False, False)
 
 
