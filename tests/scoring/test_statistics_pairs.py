@@ -77,6 +77,17 @@ def test_p_and_the_percentile_interval_agree(seed: int) -> None:
     assert (found.p <= 0.05) == (found.percentile.low > 0 or found.percentile.high < 0)
 
 
+def test_a_resample_without_a_difference_counts_in_both_tails() -> None:
+    # Right or wrong: 5 cases for the first only, 2 for the second only; many resamples draw as many of each.
+    first, second = np.zeros(40), np.zeros(40)
+    first[:5], second[5:7] = 1, 1
+    found = paired_bootstrap(scored(first), scored(second), mean, Resampling())["mean"]
+    ahead = Resampling().counts(40).astype(int) @ (first - second).astype(int)
+    assert np.sum(ahead == 0) > 100
+    tail = min(np.sum(ahead <= 0), np.sum(ahead >= 0))
+    assert found.p == pytest.approx(2 * (tail + 1) / 2001, abs=1e-15)
+
+
 def test_equal_models_differ_in_no_resample() -> None:
     first, _ = two_models(3)
     found = paired_bootstrap(scored(first), scored(first), mean, Resampling())["mean"]
