@@ -34,6 +34,7 @@ VERSION: Final = 1
 
 BCA: Final = "bca"
 PERCENTILE: Final = "percentile"
+CONSTANT: Final = "the same in every resample"
 
 z_of: Final[Callable[[float], float]] = NormalDist().inv_cdf
 """The normal quantile of a probability above 0 and below 1 (Wichura 1988, AS 241)."""
@@ -71,28 +72,27 @@ def bca_intervals(
     undefined or too large for the formula, the interval is the percentile one, and says so. Raises
     ValueError for shapes that do not agree and for a level outside (0, 1).
     """
-    if (
-        resampled.ndim != 2
-        or jackknife.ndim != 2
-        or not (point.shape == resampled.shape[1:] == jackknife.shape[1:])
-    ):
-        shapes = f"{point.shape}, {resampled.shape} and {jackknife.shape}"
-        raise ValueError(f"value, resamples and jackknife disagree on how many statistics: {shapes}")
+    _check_shapes(point, resampled, jackknife)
     check_level(level)
-    ordered = np.sort(np.where(np.isfinite(resampled), resampled, np.nan), axis=0)  # NaN goes last
-    known = np.isfinite(ordered).sum(axis=0)
-    same = tolerance(point[np.newaxis], resampled)
-    return [
-        _interval(
-            float(point[column]),
-            ordered[: known[column], column],
-            len(resampled),
-            jackknife[:, column],
-            float(same[column]),
-            level,
-        )
-        for column in range(len(point))
-    ]
+    columns = _columns(point, resampled, len(jackknife))
+    return [_bca(column, jackknife[:, place], level) for place, column in enumerate(columns)]
+
+
+def percentile_intervals(
+    point: Values, resampled: Values, clusters: int, level: float = LEVEL
+) -> list[Interval]:
+    """Return the percentile intervals of m values (m) from (resamples, m), drawn from so many clusters.
+
+    None with the reasons of `bca_intervals`, which raises the same too.
+    """
+    _check_shapes(point, resampled, resampled)
+    check_level(level)
+    found = []
+    for column in _columns(point, resampled, clusters):
+        reason = _no_interval(column)
+        absent = Interval(None, None, PERCENTILE, reason, level=level)
+        found.append(absent if reason else _between(column, PERCENTILE, _tails(level), [], level))
+    return found
 
 
 def check_level(level: float) -> None:
@@ -111,47 +111,79 @@ def normal_cdf(z: float) -> float:
     return 0.5 * math.erfc(-z / math.sqrt(2))
 
 
-def _interval(
-    point: float, ordered: Values, resamples: int, jackknife: Values, same: float, level: float
-) -> Interval:
-    if reason := _no_interval(point, ordered, resamples, len(jackknife), same):
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One value, its sorted defined resamples, of how many, from how many clusters; what counts as equal."""
+
+    point: float
+    ordered: Values
+    resamples: int
+    clusters: int
+    same: float
+
+
+def _check_shapes(point: Values, resampled: Values, jackknife: Values) -> None:
+    shapes = (point.shape, resampled.shape, jackknife.shape)
+    if [len(shape) for shape in shapes] != [1, 2, 2] or not shapes[0] == shapes[1][1:] == shapes[2][1:]:
+        raise ValueError(f"value, resamples and jackknife disagree on how many statistics: {shapes}")
+
+
+def _columns(point: Values, resampled: Values, clusters: int) -> list[_Column]:
+    ordered = np.sort(np.where(np.isfinite(resampled), resampled, np.nan), axis=0)  # NaN goes last
+    known = np.isfinite(ordered).sum(axis=0).tolist()
+    same = tolerance(point[np.newaxis], resampled).tolist()
+    return [
+        _Column(float(point[place]), ordered[: known[place], place], len(resampled), clusters, same[place])
+        for place in range(len(point))
+    ]
+
+
+def _bca(column: _Column, jackknife: Values, level: float) -> Interval:
+    if reason := _no_interval(column):
         return Interval(None, None, BCA, reason, level=level)
-    bias = z_of(share_below(ordered, point, same))
-    influence = acceleration(jackknife, same)
-    notes = [f"undefined in {resamples - len(ordered)} of {resamples} resamples, left out"]
-    if len(ordered) == resamples:
-        notes.clear()
-    alphas = ((1 - level) / 2, (1 + level) / 2)
-    method, adjusted = PERCENTILE, alphas
+    bias = z_of(share_below(column.ordered, column.point, column.same))
+    influence = acceleration(jackknife, column.same)
+    low, high = _tails(level)
     if influence is None:
-        notes.append(
-            "percentile, as the acceleration of BCa is undefined: the jackknife has no spread or no value"
-        )
-    elif any(influence * (bias + z_of(alpha)) >= 1 for alpha in alphas):
-        notes.append("percentile, as the acceleration is too large for BCa: a few clusters decide the value")
-    else:
-        method = BCA
-        adjusted = (_adjusted(alphas[0], bias, influence), _adjusted(alphas[1], bias, influence))
-    ends = [quantile(ordered, alpha) for alpha in adjusted]
-    if any(not 1 < (len(ordered) + 1) * alpha < len(ordered) for alpha in adjusted):
+        why = "percentile, as the acceleration of BCa is undefined: the jackknife has no spread or no value"
+        return _between(column, PERCENTILE, (low, high), [why], level)
+    if any(influence * (bias + z_of(alpha)) >= 1 for alpha in (low, high)):
+        why = "percentile, as the acceleration is too large for BCa: a few clusters decide the value"
+        return _between(column, PERCENTILE, (low, high), [why], level)
+    adjusted = _adjusted(low, bias, influence), _adjusted(high, bias, influence)
+    return _between(column, BCA, adjusted, [], level)
+
+
+def _between(
+    column: _Column, method: str, alphas: tuple[float, float], notes: list[str], level: float
+) -> Interval:
+    size, missing = len(column.ordered), column.resamples - len(column.ordered)
+    low, high = (rounded(quantile(column.ordered, alpha)) for alpha in alphas)
+    if missing:
+        notes.insert(0, f"undefined in {missing} of {column.resamples} resamples, left out")
+    if any(not 1 < (size + 1) * alpha < size for alpha in alphas):
         notes.append("an extreme resample is an endpoint")
-    return Interval(rounded(ends[0]), rounded(ends[1]), method, None, "; ".join(notes) or None, level)
+    return Interval(low, high, method, None, "; ".join(notes) or None, level)
 
 
-def _no_interval(point: float, ordered: Values, resamples: int, clusters: int, same: float) -> str | None:
-    if not math.isfinite(point):
+def _no_interval(column: _Column) -> str | None:
+    ordered, missing = column.ordered, column.resamples - len(column.ordered)
+    if not math.isfinite(column.point):
         return "the value itself is undefined"
-    if clusters < 2:
+    if column.clusters < 2:
         return "one cluster: nothing to resample"
-    if 2 * len(ordered) <= resamples:
-        return f"undefined in {resamples - len(ordered)} of {resamples} resamples"
-    if ordered[-1] - ordered[0] <= same:
-        return "the same in every resample"
-    below = share_below(ordered, point, same)
+    if 2 * missing >= column.resamples:
+        return f"undefined in {missing} of {column.resamples} resamples"
+    if ordered[-1] - ordered[0] <= column.same:
+        return CONSTANT
+    below = share_below(ordered, column.point, column.same)
     if below in (0, 1):
-        side = "above" if below == 0 else "below"
-        return f"every resample lies {side} the value, so that BCa is undefined"
+        return f"every resample lies {'above' if below == 0 else 'below'} the value"
     return None
+
+
+def _tails(level: float) -> tuple[float, float]:
+    return (1 - level) / 2, (1 + level) / 2
 
 
 def share_below(ordered: Values, value: float, same: float) -> float:

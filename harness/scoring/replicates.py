@@ -133,13 +133,7 @@ def _cells(units: Units) -> tuple[NDArray[Any], Values]:
 
 
 def _without_each(cells: Values, total: Values, statistic: Statistic) -> Values:
-    parts = []
-    for part in _chunks(cells):
-        left = total - part
-        # What is left of a sum that lies in one cluster is 0, and no rest of rounding that 0/0 would miss.
-        left[np.abs(left) <= SAME * np.abs(part)] = 0.0
-        parts.append(_evaluated(left, statistic)[1])
-    return np.concatenate(parts)
+    return np.concatenate([_evaluated(total - part, statistic)[1] for part in _chunks(cells)])
 
 
 def _evaluated(sums: Values, statistic: Statistic) -> tuple[tuple[str, ...], Values]:

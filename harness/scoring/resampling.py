@@ -32,6 +32,12 @@ _KEPT_BYTES: Final = 20_000_000
 _CHUNK_DRAWS: Final = 1_000_000
 """Draws at a time, of some 30 bytes each."""
 
+_LONE_PRODUCT: Final = 250_000
+"""Multiplications at a time. From 65,536 * 4 on OpenBLAS (0.3) wakes its threads, which on a machine at work
+took ten times as long as one alone; products so large that few rows reach that are worth them."""
+
+_LEAST_ROWS: Final = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
@@ -75,8 +81,9 @@ class Resampling:
         found = np.empty((self.resamples, cells.shape[1]))
         place = 0
         for drawn in self._chunks(len(cells)):
-            np.matmul(drawn.astype(np.float64), cells, out=found[place : place + len(drawn)])
-            place += len(drawn)
+            for part in _parts(drawn, cells.size):
+                np.matmul(part.astype(np.float64), cells, out=found[place : place + len(part)])
+                place += len(part)
         return found
 
     def _chunks(self, clusters: int) -> Iterator[Draws]:
@@ -126,6 +133,14 @@ def _counted(drawn: NDArray[np.int64], clusters: int) -> Draws:
     drawn += (np.arange(rows) * clusters)[:, np.newaxis]
     counts = np.bincount(drawn.reshape(-1), minlength=rows * clusters)
     return counts.reshape(rows, clusters).astype(_dtype(clusters))
+
+
+def _parts(drawn: Draws, cells: int) -> list[Draws]:
+    """Return rows in parts whose products with so many cells stay below what threads are woken for."""
+    rows = _LONE_PRODUCT // max(1, cells)
+    if rows < _LEAST_ROWS:
+        return [drawn]
+    return [drawn[start : start + rows] for start in range(0, len(drawn), rows)]
 
 
 def _chunk_rows(clusters: int) -> int:
