@@ -17,6 +17,7 @@ HarnessError
 │   │   └── MediaChangedError  it is another file than the one that was planned
 │   └── MediaLimitError    fine, but beyond one model's limits: becomes `not_applicable`
 ├── UnsupportedInputError  an adapter cannot express a part: becomes `not_applicable`
+├── MetricUnavailableError a metric cannot be computed here: becomes null with this reason
 ├── BudgetReachedError     `--max-cost` allows no further request                       (exit 4)
 └── PoolClosedError        a pool takes no further requests in this session
 
@@ -125,6 +126,10 @@ class UnsupportedInputError(HarnessError):
     def __init__(self, message: str, *, limit: str = "") -> None:
         super().__init__(message)
         self.limit = limit
+
+
+class MetricUnavailableError(HarnessError):
+    """A metric cannot be computed on this machine; the message is the reason that stands beside its null."""
 
 
 class BudgetReachedError(HarnessError):
