@@ -97,9 +97,10 @@ def replicate(units: Units, statistic: Statistic, resampling: Resampling) -> Rep
     total = cells.sum(axis=0, keepdims=True)
     paths, point = _evaluated(total, statistic)
     if len(clusters):
-        sums = resampling.weighted_sums(cells.reshape(len(cells), -1))
+        kinds, kind = _kinds(cells)
+        sums = resampling.kind_sums(kinds.reshape(len(kinds), -1), kind)
         resampled = _evaluated(sums.reshape(-1, *cells.shape[1:]), statistic)[1]
-        jackknife = _without_each(cells, total, statistic)
+        jackknife = _without_each(kinds, total, statistic)[kind]
     else:
         point = np.full_like(point, np.nan)
         resampled = np.full((resampling.resamples, len(paths)), np.nan)
@@ -130,6 +131,15 @@ def _cells(units: Units) -> tuple[NDArray[Any], Values]:
         filled, starts = np.unique(cell[order], return_index=True)
         cells[filled] = np.add.reduceat(units.summands[order], starts, axis=0)
     return clusters, cells.reshape(len(clusters), repeats, units.summands.shape[1])
+
+
+def _kinds(cells: Values) -> tuple[Values, NDArray[np.int64]]:
+    """Return the different clusters, and which of them each one is: all, where hardly any are alike."""
+    places: dict[bytes, int] = {}
+    kind = np.array([places.setdefault(cell.tobytes(), len(places)) for cell in cells])
+    if 2 * len(places) > len(cells):
+        return cells, np.arange(len(cells))
+    return cells[np.unique(kind, return_index=True)[1]], kind
 
 
 def _without_each(cells: Values, total: Values, statistic: Statistic) -> Values:
