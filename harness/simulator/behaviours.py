@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from harness.simulator import wordings
+from harness.simulator import free_text, wordings
 from harness.simulator.chance import draw, pick
 from harness.simulator.instances import Maker
 from harness.simulator.instructions import obeyed
+from harness.simulator.judging import judged, verdict_names
 from harness.simulator.opinions import Opinion, Skill, glimpse
 from harness.simulator.questions import Question
 from harness.simulator.restating import quoted_answer, restate
@@ -68,7 +69,9 @@ def _value(question: Question, skill: Skill) -> object:
     opinion = Opinion(skill, _subject(question), question.case)
     if question.schema is None:
         return " ".join(opinion.sentence(part) for part in ("first", "second"))
-    return Maker(question.schema, opinion).make(question.schema)
+    made = Maker(question.schema, opinion).make(question.schema)
+    names = verdict_names(question.schema)
+    return judged(made, names, question, skill) if names else made
 
 
 def _subject(question: Question) -> str:
@@ -84,11 +87,15 @@ def _limited(said: Answer, max_tokens: int | None) -> Answer:
 
 
 def _tidily(question: Question, skill: Skill) -> Answer:
+    if (told := free_text.tidily(question, skill)) is not None:
+        return Answer(told)
     value = _value(question, skill)
     return Answer(value if isinstance(value, str) else wordings.clean(value))
 
 
 def _messily(question: Question, skill: Skill) -> Answer:
+    if (told := free_text.messily(question, skill)) is not None:
+        return Answer(told or None)
     value = _value(question, skill)
     if isinstance(value, str) or question.structured:
         return _tidily(question, skill)
@@ -121,6 +128,8 @@ def _shakily(question: Question, skill: Skill) -> Answer:
 
 def _restated(question: Question, skill: Skill) -> Answer:
     """Restate the quoted answer. What the model would have said itself has no part in it."""
+    if isinstance(free_text.asked(question), free_text.Restating):
+        return _tidily(question, skill)
     if question.schema is None:
         return Answer(quoted_answer(question.text))
     return Answer(wordings.clean(restate(question.schema, quoted_answer(question.text))))

@@ -1,4 +1,38 @@
-"""What a simulated model is asked: a chat request, read."""
+"""What a simulated model is asked: a chat request, read.
+
+A simulated model knows no benchmark. It goes by the schema that it is told (the adapter sends it in the
+field `simulator` whenever one is wanted) and by marks in the text, in any case of letters. The first that
+fits counts:
+
+With a schema
+- verdicts of a judge: all properties of the schema are objects with `score` and `reason`. More dimensions
+  fail the more labels are listed. A list is headed by a line with the word `label`, a colon, and one of
+  `missing`, `missed`, `omitted`, `left out`, `expert chose`; for the other list one of `extra`, `added`,
+  `superfluous`, `surplus`, `program chose`, `model chose`. After the colon, in its line, stand a JSON list
+  or names joined by `;`; or one name a line follows, up to a blank line or the next that ends in a colon.
+  The last such heading counts; `none`, `nothing`, `no labels`, `n/a`, `[]` and nothing at all are no label.
+  `neglect`, `omission`, `misinterpretation`, `protocol` and `hallucination` in the name of a dimension say
+  how much each list weighs.
+- any other value of a schema. The patient's words are the text after the last `complaint...:`, to a blank
+  line.
+
+Without a schema
+- a clinical report restated: a quotation as `prompts/quoted-answer-v1.txt` makes it (two lines `=== X ===`
+  that are equal), and around it `report` and a word that begins with `restat`, `rewrit`, `rephras`, `reword`,
+  `normalis` or `normaliz`. A text with a quotation is none of the following.
+- one sentence about one finding: `one ... sentence` or `single ... sentence` (at most 40 letters, blanks,
+  commas and hyphens between, and no `per`, `for`, `each`, `a` after it), and the sentence that denies the
+  finding: the first that opens with `No`, `None`, `Neither`, `There is no` or `There are no` (capital first
+  letter), in quotes ("", single, curly, backticks), else bare, ended by a full stop, right after a colon or
+  `exactly`. It wants teeth where the text has `FDI`, `which teeth` (two words may stand between) or `tooth
+  numbers` and the denial is not about generalized bone loss, a sinus, a joint or a whole jaw; else yes or
+  no. The finding is read from the denial alone, and so is the sentence that affirms it, unless yes or no is
+  wanted and another sentence is quoted, which then is that. Best: "No FINDING is (are) evident ... ." or
+  "No tooth is (has, shows) ... .".
+- a clinical report: an image, `report`, and one of `panoramic`, `OPG`, `orthopantomogram`.
+- a word to repeat, colours of a picture: see `instructions`, which comes before all these.
+- else two sentences about the words of the text.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +61,8 @@ class Question:
     """A chat request. `content` is the digest of all that is asked, images included; `images` their number.
 
     `text` holds every text part, `schema` the JSON Schema of the answer where one is wanted, `picture` the
-    data URL of the last image if it is small.
+    data URL of the last image if it is small, `view` the digest of the images alone: empty without an image
+    and where a schema is wanted, as nothing is drawn by it there.
     """
 
     model: str
@@ -43,6 +78,7 @@ class Question:
     structured: bool
     stream: bool
     picture: str | None = None
+    view: str = ""
 
     @property
     def case(self) -> tuple[object, ...]:
@@ -74,21 +110,26 @@ def read_question(body: object, headers: Mapping[str, str]) -> Question:
     texts: list[str] = []
     images = 0
     picture: str | None = None
-    content = hashlib.sha256()
+    schema = extra.get("schema") if isinstance(extra.get("schema"), dict) else None
+    content, view = hashlib.sha256(), hashlib.sha256()
     for kind, value in _parts(messages):
-        content.update(f"{kind}:{len(value)}:".encode() + value.encode("utf-8", "surrogatepass"))
+        prefix, data = f"{kind}:{len(value)}:".encode(), value.encode("utf-8", "surrogatepass")
+        content.update(prefix)
+        content.update(data)
         if kind == "image":
             images += 1
             picture = value if len(value) <= SMALL_PICTURE else None
+            if schema is None:
+                view.update(prefix)
+                view.update(data)
         elif kind == "text":
             texts.append(value)
-    schema = extra.get("schema")
     return Question(
         model=model,
         content=content.hexdigest(),
         text="\n".join(texts),
         images=images,
-        schema=schema if isinstance(schema, dict) else None,
+        schema=schema,
         seed=_number(extra.get("seed"), 0),
         attempt=_number(headers.get(ATTEMPT_HEADER), 1),
         repeat=_number(headers.get(REPEAT_HEADER), 1),
@@ -97,6 +138,7 @@ def read_question(body: object, headers: Mapping[str, str]) -> Question:
         structured="response_format" in body,
         stream=body.get("stream") is True,
         picture=picture,
+        view=view.hexdigest() if images and schema is None else "",
     )
 
 

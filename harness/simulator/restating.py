@@ -39,6 +39,16 @@ def quoted_answer(prompt: str) -> str:
     return found["answer"] if found else ""
 
 
+def has_quotation(prompt: str) -> bool:
+    """Tell whether a prompt quotes anything between two equal marker lines."""
+    return "===" in prompt and _QUOTATION.search(prompt) is not None
+
+
+def without_quotation(prompt: str) -> str:
+    """Return a prompt without what it quotes."""
+    return _QUOTATION.sub("", prompt, count=1)
+
+
 def restate(schema: Schema, answer: str) -> Any:
     """Return the answer's assertions in the form of a schema. Nothing is added, nothing completed."""
     names = Counter(name for name, _ in _leaves(schema, schema))
