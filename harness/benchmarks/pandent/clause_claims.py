@@ -1,0 +1,78 @@
+"""Whether a clause says enough of the finding that was asked for, and nothing of another one.
+
+To affirm, it must name the finding or be a bare list of teeth; to deny, it must deny all of it in all of
+the mouth.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final
+
+from harness.benchmarks.pandent.answer_clauses import Clause
+from harness.benchmarks.pandent.finding_words import Alternatives, Naming
+from harness.benchmarks.pandent.unreadable import Unreadable
+
+_BARE: Final = frozenset({"neg", "link", "done", "comma", "colon", "sign", "seen", "tooth", "fdi"})
+"""What a denial may consist of that names no finding: "none are visible"."""
+
+_LIST: Final = frozenset(
+    {"teeth", "link", "done", "comma", "colon", "and", "tooth", "fdi", "kind", "region", "both", "side",
+     "paren", "unparen", "count", "only"}
+)  # fmt: skip
+"""What an affirmation may consist of that names no finding: "teeth 36 and 37"."""
+
+
+def check_names(clause: Clause, naming: Naming) -> None:
+    """Raise Unreadable where a clause speaks of another finding."""
+    for symbol in clause.of("name"):
+        if symbol.says not in naming.groups:
+            raise Unreadable("other_finding", symbol.text)
+
+
+def check_denial(clause: Clause, naming: Naming) -> None:
+    """Raise Unreadable unless a clause denies the whole finding, whatever region it speaks of."""
+    _check_whole_mouth(clause)
+    for symbol in clause.symbols:
+        if symbol.kind in ("detail", "only", "some", "count", "kind", "near") or symbol.says == "perhaps":
+            raise Unreadable("partial_negative", symbol.text)
+        if symbol.kind == "all" and not any(one.says == "free" for one in clause.negations):
+            raise Unreadable("partial_negative", symbol.text)
+        structural = any(one.text == "structural" for one in clause.symbols)
+        if symbol.kind == "name" and symbol.says in naming.narrower and not structural:
+            raise Unreadable("partial_negative", symbol.text)
+    if clause.of("normal"):
+        if not said(naming.normal, clause.groups):
+            raise Unreadable("not_named")
+    elif not said(naming.denied, clause.groups):
+        bare = clause.kinds <= _BARE and ("tooth" not in clause.kinds or "done" in clause.kinds)
+        if clause.of("name") or not bare:
+            raise Unreadable("not_named")
+
+
+def _check_whole_mouth(clause: Clause) -> None:
+    """Refuse "in this tooth" and "in the area": what is denied there may be elsewhere."""
+    for before, symbol in pairwise(clause.symbols):
+        pointed = before.text in _POINTING or (before.text == "the" and symbol.text == "tooth")
+        if symbol.kind in ("tooth", "kind") and pointed:
+            raise Unreadable("partial_negative", symbol.text)
+        if symbol.text in _PLACES_OF and before.kind != "name":
+            raise Unreadable("partial_negative", symbol.text)
+
+
+_POINTING: Final = frozenset({"this", "that", "these"})
+_PLACES_OF: Final = frozenset({"region", "regions", "area", "areas", "site", "sites"})
+
+
+def check_affirmation(clause: Clause, naming: Naming) -> None:
+    """Raise Unreadable unless a clause names the finding, or is nothing but a list of teeth."""
+    if clause.of("all"):
+        raise Unreadable("open_list", clause.of("all")[0].text)
+    listed = clause.teeth and clause.kinds <= _LIST and not clause.of("name")
+    if not said(naming.affirmed, clause.groups) and not listed:
+        raise Unreadable("not_named")
+
+
+def said(alternatives: Alternatives, groups: frozenset[str]) -> bool:
+    """True if the groups hold one of the alternatives whole."""
+    return any(alternative <= groups for alternative in alternatives)
