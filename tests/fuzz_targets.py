@@ -169,7 +169,8 @@ def attribute(data: bytes) -> None:
     assert found.value is None or isinstance(found.value, bool) == (finding.answer == "binary")
     if isinstance(found.value, frozenset):
         assert found.value <= set(UNIVERSE)
-        named = any(kind in text.lower() for kind in ("molar", "bicuspid", "incisor", "canine", "cuspid", "wisdom"))
+        kinds = ("molar", "cuspid", "incisor", "canine", "wisdom")
+        named = any(kind in text.lower() for kind in kinds)
         assert named or not found.value or any(sign.isdigit() for sign in text)
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from harness.benchmarks.pandent.answer_clauses import SIDES, Clause, denies
 from harness.benchmarks.pandent.answered_regions import concerns, place_of
-from harness.benchmarks.pandent.clause_claims import check_denial, said
+from harness.benchmarks.pandent.clause_claims import check_denial, check_joint_regions, said
 from harness.benchmarks.pandent.finding_words import NAMINGS
 from harness.benchmarks.pandent.findings import Finding
 from harness.benchmarks.pandent.unreadable import Unreadable
@@ -34,13 +34,14 @@ def _is_there(clause: Clause, finding: Finding, yes: bool | None) -> bool:
     loss, partly = "boneloss" in naming.groups, side is None and len(clause.regions & SIDES) == 1
     if "localized" in clause.groups or (loss and partly):
         raise Unreadable("extent")
+    check_joint_regions(clause)
     if denies(clause):
         check_denial(clause, naming)
         if partly:
             raise Unreadable("partial_negative")
         return False
     if clause.kinds <= _PRESENT and clause.kinds & {"seen", "done"}:
-        return True
+        return _is_said_to_be_there(clause)
     if clause.of("count") or clause.of("all"):
         raise Unreadable("count")
     if loss and clause.of("kind"):
@@ -53,6 +54,14 @@ def _is_there(clause: Clause, finding: Finding, yes: bool | None) -> bool:
         raise Unreadable("label")
     if side is not None and not clause.regions & SIDES:
         raise Unreadable("region")
+    return True
+
+
+def _is_said_to_be_there(clause: Clause) -> bool:
+    """True for "present in the mandible"; "the mandible is present" says nothing of the finding."""
+    kinds = [symbol.kind for symbol in clause.symbols]
+    if "region" in kinds and "seen" in kinds and kinds.index("region") < kinds.index("seen"):
+        raise Unreadable("not_named")
     return True
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final
 
-from harness.benchmarks.pandent.answer_clauses import Clause
+from harness.benchmarks.pandent.answer_clauses import JAWS, SIDES, Clause
 from harness.benchmarks.pandent.finding_words import Alternatives, Naming
 from harness.benchmarks.pandent.unreadable import Unreadable
 
@@ -33,6 +33,7 @@ def check_names(clause: Clause, naming: Naming) -> None:
 def check_denial(clause: Clause, naming: Naming) -> None:
     """Raise Unreadable unless a clause denies the whole finding, whatever region it speaks of."""
     _check_whole_mouth(clause)
+    _check_one_statement(clause)
     for symbol in clause.symbols:
         if symbol.kind in ("detail", "only", "some", "count", "kind", "near") or symbol.says == "perhaps":
             raise Unreadable("partial_negative", symbol.text)
@@ -60,6 +61,38 @@ def _check_whole_mouth(clause: Clause) -> None:
             raise Unreadable("partial_negative", symbol.text)
 
 
+def _check_one_statement(clause: Clause) -> None:
+    """Refuse "not obvious", and what a comma or "and" adds to a denial: it may be affirmed."""
+    check_joint_regions(clause)
+    symbols = clause.symbols
+    denied_at = symbols.index((clause.negations or clause.of("normal"))[0])
+    for place, symbol in enumerate(symbols):
+        following = symbols[place + 1 :]
+        if symbol.says == "not" and following and following[0].kind == "sign":
+            raise Unreadable("partial_negative", following[0].text)
+        if symbol.kind not in ("and", "comma") or any(
+            one.kind == "or" or one.says == "nor" for one in following
+        ):
+            continue
+        joined = {one.kind for one in symbols[place - 1 : place + 2]} == {"name", "and"}
+        if not joined and denied_at < place and any(one.kind == "name" for one in following):
+            raise Unreadable("negation", symbol.text)
+
+
+def check_joint_regions(clause: Clause) -> None:
+    """Refuse two jaws or two sides that are not named together: each may have its own finding."""
+    for pair in (JAWS, SIDES):
+        last: int | None = None
+        for place, symbol in enumerate(clause.symbols):
+            if symbol.kind != "region" or not pair & set(symbol.says.split()):
+                continue
+            between = clause.symbols[last + 1 : place] if last is not None else ()
+            if any(one.kind not in _JOINTS and one.says != "nor" for one in between):
+                raise Unreadable("region", symbol.text)
+            last = place
+
+
+_JOINTS: Final = frozenset({"and", "or", "comma", "link", "region", "both", "side"})
 _POINTING: Final = frozenset({"this", "that", "these"})
 _PLACES_OF: Final = frozenset({"region", "regions", "area", "areas", "site", "sites"})
 

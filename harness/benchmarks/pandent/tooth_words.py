@@ -109,15 +109,10 @@ def _quadrants(parts: list[Symbol], plural: bool, *, both: bool, whole: bool) ->
     if sum(left != right for left, right in pairwise(kinds)) > 1:
         raise Unreadable("open_list", parts[0].text)
     specs: list[dict[str, str]] = [{}]
-    for before, symbol in zip([None, *parts], parts, strict=False):
-        if symbol.kind != "region":
-            continue
-        if before is not None and before.kind == "and":
-            specs.append({})
-        for said in symbol.says.split():
-            axis = "jaw" if said in ("maxilla", "mandible") else "side"
-            if specs[-1].setdefault(axis, said) != said:
-                specs.append({axis: said})
+    for said in " ".join(symbol.says for symbol in parts if symbol.kind == "region").split():
+        axis = "jaw" if said in ("maxilla", "mandible") else "side"
+        if specs[-1].setdefault(axis, said) != said:
+            specs.append({axis: said})
     jaws = {spec["jaw"] for spec in specs if "jaw" in spec}
     sides = {spec["side"] for spec in specs if "side" in spec}
     if not sides and plural and (len(jaws) == 1 or whole):
