@@ -70,6 +70,21 @@ def test_the_table_covers_every_finding_and_every_reason() -> None:
     assert met == {*MEANINGS, None}
 
 
+def test_the_documentation_reads_its_examples_as_the_parser_does(request: pytest.FixtureRequest) -> None:
+    text = (request.config.rootpath / "docs" / "pandent-answers.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \| (.+) \|$", text, re.MULTILINE)
+    assert len(rows) > 40
+    for finding, answer, expected in rows:
+        parsed = parse_answer(answer, finding)
+        if parsed.reason is not None:
+            shown = f"unparsable: {MEANINGS[parsed.reason]}"
+        elif isinstance(parsed.value, frozenset):
+            shown = " ".join(map(str, sorted(parsed.value))) or "{}"
+        else:
+            shown = "yes" if parsed.value else "no"
+        assert (answer, shown) == (answer, expected)
+
+
 def test_a_value_and_a_reason_exclude_each_other() -> None:
     for row in ROWS:
         parsed = parse_answer(row["answer"], row["finding"])

@@ -18,6 +18,10 @@ _UNFINISHED: Final = frozenset(
 )
 _NO_START: Final = frozenset({"and", "or", "comma", "colon", "unparen", "to"})
 _LAST_LINKS: Final = frozenset({"respectively", "throughout", "also", "located", "there", "it"})
+_ATTRIBUTES: Final = frozenset(
+    {"obvious", "definite", "definitive", "significant", "radiographic", "radiologic", "radiological",
+     "carious", "endodontic", "missing", "furcation", "furcal", "radiolucent", "impacted", "edentulous"}
+)  # fmt: skip
 _BEFORE_NOUNS: Final = frozenset({"upper", "lower", "maxillary", "mandibular"})
 
 
@@ -79,6 +83,19 @@ def _check_end(found: Sequence[Symbol]) -> None:
     open_link = last.kind == "link" and last.text not in _LAST_LINKS
     if last.kind in _UNFINISHED or open_link or (last.kind == "region" and last.text in _BEFORE_NOUNS):
         raise Unreadable("cut_off", last.text)
+    if len(found) > 1 and _waits(last, found[-2]):
+        raise Unreadable("cut_off", last.text)
+    if last.kind == "neg" and last.says == "not" and len(found) == 1:
+        raise Unreadable("cut_off", last.text)
+
+
+def _waits(last: Symbol, before: Symbol) -> bool:
+    """True if something must follow: "there is no", "no obvious", "no carious", "on teeth"."""
+    if last.kind == "neg" and last.says == "no":
+        return before.kind not in ("colon", "comma", "label")
+    if last.text in _ATTRIBUTES:
+        return before.says == "no" or before.kind in ("sign", "noun")
+    return last.kind == "tooth" and before.text in ("on", "in", "at", "of")
 
 
 def _check_parentheses(found: Sequence[Symbol]) -> None:

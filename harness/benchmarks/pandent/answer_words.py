@@ -24,10 +24,11 @@ _WORDS: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
         "appears|appear|appearing|to be|related to|associated with|involving|involves|involve|affecting|"
         "affects|affect|located|i see|consisting of|spanning|undergone|have undergone|has undergone|"
         "restored with|treated with|covered with|any|any of|respectively|do|does|carries|carry|namely|"
-        "specifically|in the area of|in the region of|can be seen|can be identified|can be observed|"
-        "can be detected|also|over|covering|along|throughout|across",
+        "specifically|in the area of|in the region of|"
+        "also|over|covering|along|throughout|across",
         ("done", ""): "affected|involved|positive",
-        ("seen", ""): "present|evident|visible|seen|noted|observed|detected|identified|apparent|found|"
+        ("seen", ""): "present|evident|visible|seen|can be seen|can be identified|can be observed|"
+        "can be detected|noted|observed|detected|identified|apparent|found|"
         "appreciable|appreciated|demonstrated|depicted|recognized|recognised|discernible|detectable|"
         "identifiable|visualized|visualised|exist|exists|placed|recorded|noticed|documented|present on",
         ("sign", ""): "evidence|sign|signs|indication|indications|finding|findings|feature|features|"

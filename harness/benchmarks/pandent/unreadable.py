@@ -44,7 +44,7 @@ MEANINGS: Final[dict[Reason, str]] = {
     "too_long": "it is far longer than one sentence",
     "character": "it holds a sign that no English sentence has",
     "word": "it holds a word whose meaning for the answer is not known",
-    "unsure": "it says that nothing can be said",
+    "unsure": "it says that nothing can be said for certain",
     "question": "it is a question",
     "cut_off": "it begins or ends in the middle of a sentence",
     "number": "a number is no permanent tooth in FDI notation",
