@@ -17,6 +17,7 @@ from harness.benchmarks.pandent.answer_surroundings import MAX_CHARS
 from harness.benchmarks.pandent.attribute_answers import Parsed, parse_answer
 from harness.benchmarks.pandent.finding_words import GROUPS, NAMINGS
 from harness.benchmarks.pandent.findings import BY_ID, FINDINGS, TABLE2, UNIVERSE
+from harness.benchmarks.pandent.templates import WORDINGS
 from harness.benchmarks.pandent.unreadable import MEANINGS
 
 ROWS = [
@@ -120,6 +121,23 @@ def test_every_group_of_words_belongs_to_a_finding_or_to_none_of_them() -> None:
     used = frozenset().union(*(naming.groups for naming in NAMINGS.values())) - {"region"}
     assert set(NAMINGS) == set(BY_ID)
     assert used | {"elsewhere"} == set(GROUPS)
+
+
+def test_sentences_of_clinical_reports_that_others_worded_are_never_read_wrongly() -> None:
+    read = 0
+    for name, wording in WORDINGS.items():
+        binary = BY_ID[name].answer == "binary"
+        there = frozenset({25, 26} if name == "bridge" else {26, 27})
+        for sentence in wording.positive:
+            answer = sentence.format(teeth="teeth #26 and #27", bridge_patterns="#25-#26-X")
+            value = parse_answer(answer, name).value
+            assert value is None or value == (True if binary else there), answer
+            read += value is not None
+        for sentence in wording.negative:
+            value = parse_answer(sentence, name).value
+            assert value is None or value == (False if binary else frozenset()), sentence
+            read += value is not None
+    assert read >= 30
 
 
 # --- teeth written in every supported way ---

@@ -103,7 +103,8 @@ _VERBS: Final = frozenset(
     {"is", "are", "was", "were", "has", "have", "had", "shows", "show", "exhibits", "exhibit", "demonstrates",
      "demonstrate", "displays", "display", "reveals", "reveal", "contains", "contain", "appears", "appear",
      "involves", "involve", "affects", "affect", "suggests", "carries", "carry", "presents", "lacks", "isn't",
-     "aren't", "wasn't", "weren't", "hasn't", "haven't", "doesn't", "don't", "presents with", "present with",
+     "aren't", "wasn't", "weren't", "hasn't", "haven't", "doesn't", "cover", "covers", "looks", "look",
+     "lies", "lie", "gives", "don't", "presents with", "present with",
      "fails to", "fail to", "has undergone", "have undergone"}
 )  # fmt: skip
 

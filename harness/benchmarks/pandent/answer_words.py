@@ -24,20 +24,20 @@ _WORDS: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
         "appears|appear|appearing|to be|related to|associated with|involving|involves|involve|affecting|"
         "affects|affect|located|i see|consisting of|spanning|undergone|have undergone|has undergone|"
         "restored with|treated with|covered with|any|any of|respectively|do|does|carries|carry|namely|"
-        "specifically|in the area of|in the region of|"
-        "also|over|covering|along|throughout|across",
+        "specifically|in the area of|in the region of|also|over|covering|cover|covers|looks|look|lies|lie|"
+        "gives|carried by|along|throughout|across",
         ("done", ""): "affected|involved|positive",
         ("seen", ""): "present|evident|visible|seen|can be seen|can be identified|can be observed|"
-        "can be detected|noted|observed|detected|identified|apparent|found|"
-        "appreciable|appreciated|demonstrated|depicted|recognized|recognised|discernible|detectable|"
-        "identifiable|visualized|visualised|exist|exists|placed|recorded|noticed|documented|present on",
+        "can be detected|in place|noted|observed|detected|identified|apparent|found|appreciable|"
+        "appreciated|demonstrated|depicted|recognized|recognised|discernible|detectable|identifiable|"
+        "visualized|visualised|exist|exists|placed|recorded|noticed|documented|present on",
         ("sign", ""): "evidence|sign|signs|indication|indications|finding|findings|feature|features|"
         "obvious|definite|definitive|significant|radiographic|radiographically|radiologic|radiological|"
         "clear evidence|clear sign|clear signs",
         ("noun", ""): "dental|permanent|region|regions|area|areas|tissue|tissues|structure|structures|"
         "structural|material|materials|prosthesis|prostheses|prosthetic|artificial|work|treatment|therapy|"
-        "bone|prior|previous|existing|loss|involvement|lucency|supported|tooth supported|fixed|appearance|"
-        "status|defect|defects|condition|pattern|patterns|cases|teeth's|site|sites",
+        "bone|prior|previous|existing|earlier|loss|involvement|lucency|supported|tooth supported|fixed|"
+        "appearance|status|defect|defects|condition|pattern|patterns|cases|teeth's|site|sites",
         ("detail", ""): "mild to moderate|moderate to severe|mild to severe|slight to moderate|"
         "early to moderate|moderate to advanced|root|roots|mild|moderate|severe|slight|slightly|advanced|"
         "early|initial|incipient|deep|extensive|large|small|shallow|gross|marked|minor|minimal|mildly|"
@@ -91,8 +91,9 @@ _WORDS: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
         ("neg", "free"): "without|free of|free from|devoid of|absence of|absence|absent|lack of|lacks|"
         "lacking|lack",
         ("neg", "nor"): "nor",
-        ("normal", ""): "normal|unremarkable|intact|healthy|within normal limits|within the normal range|"
-        "wnl|preserved|maintained|radiographically clear|normal limits|aerated",
+        ("normal", ""): "normal|well aerated|well preserved|well maintained|unremarkable|intact|healthy|"
+        "within normal limits|within the normal range|wnl|preserved|maintained|radiographically clear|"
+        "normal limits|aerated",
         ("region", "maxilla"): "maxilla|upper jaw|upper arch|maxillary arch|maxillary|upper|"
         "maxillary dentition|maxillary jaw|upper teeth|maxillary teeth",
         ("region", "mandible"): "mandible|lower jaw|lower arch|mandibular arch|mandibular|lower|"

@@ -52,7 +52,8 @@ def _is_there(clause: Clause, finding: Finding, yes: bool | None) -> bool:
             raise Unreadable("extent" if vague else "not_named")
     if yes is None and clause.kinds <= _LABEL and all(one.text in _LABEL_LINKS for one in clause.of("link")):
         raise Unreadable("label")
-    if side is not None and not clause.regions & SIDES:
+    both = any(symbol.text in ("both", "bilateral") for symbol in clause.symbols)
+    if side is not None and not clause.regions & SIDES and not both:
         raise Unreadable("region")
     return True
 

@@ -131,7 +131,7 @@ GROUPS: Final[Mapping[str, str]] = MappingProxyType(
         "root canal filling material|root canal filling materials|rct|endodontic|endodontically treated|"
         "endodontically|endodontic filling|endodontic fillings|endodontic filling material|root filling|"
         "root fillings|root filled|obturated|obturation|gutta percha|root canal obturation material|"
-        "root canals are filled|root canal is filled|root filling material",
+        "root canals are filled|root canal has been filled|root canal is filled|root filling material",
         "canals": "root canal|root canals|canal|canals",
         "crown": "crown|crowns|crowned|artificial crown of|artificial crowns of",
         "bridge": "bridge|bridges|bridgework|fixed partial denture|fixed partial dentures",
@@ -150,7 +150,8 @@ GROUPS: Final[Mapping[str, str]] = MappingProxyType(
         "crestal": "crestal|crestal alveolar|horizontal|alveolar|marginal|periodontal",
         "angular": "angular|vertical",
         "infrabony": "infrabony|intrabony",
-        "lesion": "lesion|lesions|radiolucency|radiolucencies|radiolucent|radiolucent area|radiolucent areas",
+        "lesion": "lesion|lesions|radiolucency|radiolucencies|radiolucent|radiolucent area|"
+        "radiolucent areas",
         "abnormal": "abnormality|abnormalities|abnormal|pathology|pathologies|pathologic|pathological|"
         "pathosis|disease|change|changes|remarkable findings|remarkable finding",
         "change": "opacification|opacity|opacities|opacified|thickening|haziness|radiopacity|radiopacities|"
