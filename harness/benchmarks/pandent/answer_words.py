@@ -45,13 +45,13 @@ _WORDS: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
         "palatal|proximal|interproximal|approximal|cervical|coronal|incisal|surface|surfaces|aspect|"
         "aspects|mesially|distally|recurrent|secondary|new|untreated|destruction|approaching the pulp|"
         "extending to the pulp|extending into the pulp|extending into dentin|radiopaque|radiodense|"
-        "high density|density|dense|chronic|acute|abscess|granuloma|dentin|dentine|enamel|pulp|pulpal|"
-        "cortical|lamina dura|ceramic|porcelain|zirconia|fiber|fibre|gold|full|full coverage|coverage|"
-        "complete|bilateral|bilaterally|mesioangular|distoangular|horizontally|vertically|mucosal|mucosa|"
-        "soft tissue|floor|wall|head|surrounding bone|throughout the arch|fused to|single|cast|retreated|"
-        "adequate|inadequate|short|overfilled|beyond|pontic|abutment|abutments|intraradicular|pulp chamber|"
-        "chamber|subtle|definitely|evidently|obviously|visibly|especially|primarily|partially|partly|"
-        "completely|fully|soft|bony|one third|wide|broad|intense|bright|opaque",
+        "high density|density|dense|chronic|acute|dentin|dentine|enamel|pulp|pulpal|cortical|lamina dura|"
+        "ceramic|porcelain|zirconia|fiber|fibre|gold|full|full coverage|coverage|complete|bilateral|"
+        "bilaterally|mesioangular|distoangular|horizontally|vertically|mucosal|mucosa|soft tissue|floor|"
+        "wall|head|surrounding bone|throughout the arch|fused to|single|cast|retreated|adequate|inadequate|"
+        "short|overfilled|beyond|pontic|abutment|abutments|intraradicular|pulp chamber|chamber|subtle|"
+        "definitely|evidently|obviously|visibly|especially|primarily|partially|partly|completely|fully|"
+        "soft|bony|one third|wide|broad|intense|bright|opaque",
         ("only", ""): "only",
         ("picture", ""): "from this image|from the image|from this radiograph|from the provided image|"
         "provided image|provided radiograph|provided panoramic radiograph|provided opg|image|images|"

@@ -20,6 +20,10 @@ _LIST: Final = frozenset(
     {"teeth", "link", "done", "comma", "colon", "and", "tooth", "fdi", "kind", "region", "both", "side",
      "paren", "unparen", "count", "only"}
 )  # fmt: skip
+_LIST_LINKS: Final = frozenset(
+    {"the", "on", "in", "at", "of", "is", "are", "has", "have", "been", "respectively", "namely",
+     "specifically", "also", "involving", "affecting"}
+)  # fmt: skip
 """What an affirmation may consist of that names no finding: "teeth 36 and 37"."""
 
 
@@ -39,6 +43,8 @@ def check_denial(clause: Clause, naming: Naming) -> None:
             raise Unreadable("partial_negative", symbol.text)
         if symbol.kind == "all" and not any(one.says == "free" for one in clause.negations):
             raise Unreadable("partial_negative", symbol.text)
+        if symbol.text in _BEFORE_NOW and "rootcanal" not in clause.groups:
+            raise Unreadable("partial_negative", symbol.text)
         structural = any(one.text == "structural" for one in clause.symbols)
         if symbol.kind == "name" and symbol.says in naming.narrower and not structural:
             raise Unreadable("partial_negative", symbol.text)
@@ -49,6 +55,9 @@ def check_denial(clause: Clause, naming: Naming) -> None:
         bare = clause.kinds <= _BARE and ("tooth" not in clause.kinds or "done" in clause.kinds)
         if clause.of("name") or not bare:
             raise Unreadable("not_named")
+
+
+_BEFORE_NOW: Final = frozenset({"prior", "previous", "existing", "earlier"})
 
 
 def _check_whole_mouth(clause: Clause) -> None:
@@ -101,7 +110,8 @@ def check_affirmation(clause: Clause, naming: Naming) -> None:
     """Raise Unreadable unless a clause names the finding, or is nothing but a list of teeth."""
     if clause.of("all"):
         raise Unreadable("open_list", clause.of("all")[0].text)
-    listed = clause.teeth and clause.kinds <= _LIST and not clause.of("name")
+    links = {symbol.text for symbol in clause.of("link")}
+    listed = clause.teeth and clause.kinds <= _LIST and links <= _LIST_LINKS
     if not said(naming.affirmed, clause.groups) and not listed:
         raise Unreadable("not_named")
 

@@ -43,6 +43,9 @@ def _either(*alternatives: str) -> Alternatives:
 
 
 _METALS = frozenset({"metal", "nonmetal"})
+_FURCATION = _either(
+    "furcation lesion", "furcation abnormal", "furcation boneloss", "furcation involvement"
+)
 _BONE_LOSS = Naming(
     _either("generalized boneloss"),
     _either("boneloss"),
@@ -73,12 +76,13 @@ NAMINGS: Final[Mapping[str, Naming]] = MappingProxyType(
         ),
         "caries": Naming(_either("caries"), _either("caries"), (), frozenset({"lesion", "abnormal"})),
         "periapical_lesion": Naming(
-            _either("apical"), _either("apical lesion", "apical abnormal"), _either("apical"),
+            _either("apical lesion", "apical abnormal", "apical change", "apical perio"),
+            _either("apical lesion", "apical abnormal"), _either("apical"),
             frozenset({"change", "perio"}), frozenset({"change", "perio"}), near=True,
         ),
         "furcation_radiolucency": Naming(
-            _either("furcation"), _either("furcation"), _either("furcation"),
-            frozenset({"lesion", "change", "abnormal", "boneloss"}), frozenset({"change"}), near=True,
+            _FURCATION, _FURCATION, _either("furcation"),
+            frozenset({"change"}), frozenset({"change"}), near=True,
         ),
         "metallic_restoration": Naming(
             _either("amalgam", "metal restoration"), _either("amalgam", "restoration")
@@ -121,6 +125,7 @@ GROUPS: Final[Mapping[str, str]] = MappingProxyType(
         "apical": "periapical|periapically|apical|apically|apex|apices|root apex|root apices|root tip|"
         "root tips|periradicular",
         "furcation": "furcation|furcations|furcal|interradicular|inter radicular|bifurcation|trifurcation",
+        "involvement": "involvement|involved|defect|defects",
         "metal": "metal|metallic|metal based",
         "amalgam": "amalgam|amalgams",
         "nonmetal": "non metal|non metallic|nonmetal|nonmetallic|metal free|tooth colored|tooth coloured",
@@ -154,10 +159,11 @@ GROUPS: Final[Mapping[str, str]] = MappingProxyType(
         "radiolucent areas",
         "abnormal": "abnormality|abnormalities|abnormal|pathology|pathologies|pathologic|pathological|"
         "pathosis|disease|change|changes|remarkable findings|remarkable finding",
-        "change": "opacification|opacity|opacities|opacified|thickening|haziness|radiopacity|radiopacities|"
-        "cyst|cysts|cystic|mass|masses|flattening|flattened|erosion|erosions|osteophyte|osteophytes|"
-        "sclerosis|sclerotic|deformity|irregularity|irregularities|irregular|expansion|fracture|fractures|"
-        "polyp|rarefaction|demineralization|degenerative|fluid level|asymmetry|widening",
+        "change": "abscess|granuloma|opacification|opacity|opacities|opacified|thickening|haziness|"
+        "radiopacity|radiopacities|cyst|cysts|cystic|mass|masses|flattening|flattened|erosion|erosions|"
+        "osteophyte|osteophytes|sclerosis|sclerotic|deformity|irregularity|irregularities|irregular|"
+        "expansion|fracture|fractures|polyp|rarefaction|demineralization|degenerative|fluid level|"
+        "asymmetry|widening",
         "perio": "periodontitis|chronic periodontitis|periodontal disease",
         "osteo": "osteolytic|osteoblastic",
         "sinus": "maxillary sinus|maxillary sinuses|sinus|sinuses|antrum|antra|maxillary antrum|"
