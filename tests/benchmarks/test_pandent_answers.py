@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import re
@@ -138,6 +139,72 @@ def test_sentences_of_clinical_reports_that_others_worded_are_never_read_wrongly
             assert value is None or value == (False if binary else frozenset()), sentence
             read += value is not None
     assert read >= 30
+
+
+_AFFIRM = ("{} shows caries", "caries is evident on {}", "{} is carious", "caries on {}", "carious {}",
+           "{} with caries", "{} is affected by caries", "there is caries on {}", "suspected caries on {}")  # fmt: skip
+_MENTION = (
+    "{} is visible",
+    "{} is present",
+    "{} visible",
+    "visible {}",
+    "the root of {} is visible",
+    "{} intact",
+)
+_SPARE = ("{} shows no caries", "caries is absent on {}", "no caries on {}", "{} is free of caries", "not {}",
+          "{} is not carious", "caries is not evident on {}", "{} without caries")  # fmt: skip
+_DENY = ("no caries is evident", "the dentition is free of caries", "caries is not evident", "none")
+_JOINTS = (
+    ", ",
+    " and ",
+    " but ",
+    "; ",
+    " while ",
+    ", and ",
+    " with ",
+    ", whereas ",
+    ": ",
+    " - ",
+    ", with ",
+    ". ",
+)
+
+
+def test_two_statements_in_any_words_are_read_as_both_say_or_not_at_all() -> None:  # F12
+    says = {**dict.fromkeys(_AFFIRM, "affirm"), **dict.fromkeys(_MENTION, "mention")}
+    says |= {**dict.fromkeys(_SPARE, "spare"), **dict.fromkeys(_DENY, "deny")}
+    read = 0
+    for (one, first), (other, second), joint in itertools.product(says.items(), says.items(), _JOINTS):
+        answer = one.format("36") + joint + other.format("tooth 46")
+        value = parse_answer(answer, "caries").value
+        if value is None:
+            continue
+        read += 1
+        there = {tooth for tooth, kind in ((36, first), (46, second)) if kind == "affirm"}
+        assert value == there, answer
+        assert there or {first, second} == {"deny"}, answer
+        assert "deny" not in (first, second) or not there, answer
+    assert read > 1000
+
+
+_LOST = ("generalized bone loss is evident in the {}", "the {} shows generalized crestal bone loss",
+         "generalized bone loss in the {}", "there is generalized bone loss of the {}")  # fmt: skip
+_KEPT = ("no generalized bone loss is evident in the {}", "the {} is free of bone loss", "no bone loss in the {}",
+         "bone loss is absent in the {}", "the {} has normal bone levels", "without bone loss in the {}")  # fmt: skip
+
+
+def test_each_jaw_has_its_own_answer_or_none() -> None:  # F12
+    says = {**dict.fromkeys(_LOST, True), **dict.fromkeys(_KEPT, False)}
+    read = 0
+    for (one, upper), (other, lower), joint in itertools.product(
+        says.items(), says.items(), (*_JOINTS, " or ")
+    ):
+        answer = one.format("maxilla") + joint + other.format("mandible")
+        for finding, expected in (("gcbl_maxilla", upper), ("gcbl_mandible", lower)):
+            value = parse_answer(answer, finding).value
+            assert value is None or value is expected, (finding, answer)
+            read += value is not None
+    assert read > 500
 
 
 # --- teeth written in every supported way ---

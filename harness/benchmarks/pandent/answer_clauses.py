@@ -84,22 +84,22 @@ def _opens(symbol: Symbol, before: Sequence[Symbol]) -> bool:
     if symbol.kind != "neg" or symbol.text not in ("no", "without", "free of", "free from") or not before:
         return False
     joint = before[-1].kind in ("and", "comma") or before[-1].text == "with" or symbol.text == "without"
-    return joint and any(one.kind in ("name", "teeth", "normal") for one in before)
+    return joint and any(one.kind in ("name", "normal") for one in before)
 
 
 def _says_more(found: Sequence[Symbol], place: int, before: Sequence[Symbol]) -> bool:
     """True for "and" and a comma between two parts that have verbs: "36 shows caries, 37 is present"."""
-    if found[place].kind not in ("and", "comma") or not any(one.text in _VERBS for one in before):
+    if found[place].kind not in ("and", "comma") or not any(one.text in VERBS for one in before):
         return False
     for symbol in found[place + 1 :]:
         if symbol.kind in ("and", "comma", "but"):
             return False
-        if symbol.text in _VERBS:
+        if symbol.text in VERBS:
             return True
     return False
 
 
-_VERBS: Final = frozenset(
+VERBS: Final = frozenset(
     {"is", "are", "was", "were", "has", "have", "had", "shows", "show", "exhibits", "exhibit", "demonstrates",
      "demonstrate", "displays", "display", "reveals", "reveal", "contains", "contain", "appears", "appear",
      "involves", "involve", "affects", "affect", "suggests", "carries", "carry", "presents", "lacks", "isn't",
@@ -121,7 +121,7 @@ def denies(clause: Clause) -> bool:
             raise Unreadable("negation", symbol.text)
     if len(negations) > 1 or (negations and negations[0].says == "nor"):
         raise Unreadable("negation", negations[-1].text)
-    if negations and negations[0].says == "no":
+    if negations and negations[0].says in ("no", "free"):
         place = clause.symbols.index(negations[0])
         parts = clause.symbols[:place], clause.symbols[place:]
         around = [Clause(part).groups - {"region"} for part in parts]

@@ -67,6 +67,8 @@ _COMPLETE: Final = frozenset({"all", "tooth", "seen", "link", "picture"})
 def _affirmed(clause: Clause, finding: Finding) -> frozenset[int]:
     """Return the teeth that an affirming clause names."""
     missing = finding.id == "missing_teeth" and bool(clause.negations)
+    if finding.id == "missing_teeth" and not missing:
+        _check_absent(clause)
     if not missing:
         check_affirmation(clause, NAMINGS[finding.id])
     if finding.arch is not None and not concerns(clause, finding):
@@ -74,6 +76,14 @@ def _affirmed(clause: Clause, finding: Finding) -> frozenset[int]:
     if not clause.teeth:
         raise Unreadable("no_teeth")
     return clause.teeth
+
+
+def _check_absent(clause: Clause) -> None:
+    """Refuse "absence of 36 and 46 is present": 46 may be there."""
+    place = max((place for place, symbol in enumerate(clause.symbols) if symbol.kind == "teeth"), default=0)
+    for symbol in clause.symbols[place:]:
+        if symbol.text in ("present", "visible"):
+            raise Unreadable("not_named", symbol.text)
 
 
 def _patterns(affirmed: Sequence[Clause], finding: Finding) -> tuple[str, ...]:

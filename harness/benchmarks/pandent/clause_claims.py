@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from harness.benchmarks.pandent.answer_clauses import JAWS, SIDES, Clause
+from harness.benchmarks.pandent.answer_symbols import Symbol
 from harness.benchmarks.pandent.finding_words import Alternatives, Naming
 from harness.benchmarks.pandent.unreadable import Unreadable
 
@@ -89,19 +90,42 @@ def _check_one_statement(clause: Clause) -> None:
 
 
 def check_joint_regions(clause: Clause) -> None:
-    """Refuse two jaws or two sides that are not named together: each may have its own finding."""
+    """Refuse two jaws or two sides that no "and", "or" or "nor" joins: each may have its own finding.
+
+    An affirmation takes no "or".
+    """
     for pair in (JAWS, SIDES):
+        _check_named_once(clause, pair)
         last: int | None = None
         for place, symbol in enumerate(clause.symbols):
             if symbol.kind != "region" or not pair & set(symbol.says.split()):
                 continue
-            between = clause.symbols[last + 1 : place] if last is not None else ()
-            if any(one.kind not in _JOINTS and one.says != "nor" for one in between):
-                raise Unreadable("region", symbol.text)
+            if last is not None and clause.symbols[last].says != symbol.says:
+                between = clause.symbols[last + 1 : place]
+                joined = any(one.kind in ("and", "or") or one.says == "nor" for one in between)
+                either = any(one.kind == "or" for one in between) and not clause.negations
+                if either or not joined or not all(map(_joins, between)):
+                    raise Unreadable("region", symbol.text)
             last = place
 
 
-_JOINTS: Final = frozenset({"and", "or", "comma", "link", "region", "both", "side"})
+def _check_named_once(clause: Clause, pair: frozenset[str]) -> None:
+    """Refuse "no loss in the maxilla or the mandible shows loss": a finding on either side of two regions."""
+    places = [
+        n for n, one in enumerate(clause.symbols) if one.kind == "region" and pair & set(one.says.split())
+    ]
+    if len({clause.symbols[place].says for place in places}) > 1:
+        around = clause.symbols[: places[0]], clause.symbols[places[-1] :]
+        if all(any(one.kind == "name" for one in part) for part in around):
+            raise Unreadable("region", clause.symbols[places[-1]].text)
+
+
+def _joins(symbol: Symbol) -> bool:
+    if symbol.kind == "link":
+        return symbol.text in ("the", "in", "of", "on")
+    return symbol.kind in ("and", "or", "comma", "region", "both", "side") or symbol.says == "nor"
+
+
 _POINTING: Final = frozenset({"this", "that", "these"})
 _PLACES_OF: Final = frozenset({"region", "regions", "area", "areas", "site", "sites"})
 

@@ -5,10 +5,10 @@ What stands between two teeth must be a list's "and" or comma; jaw, side, kind a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from harness.benchmarks.pandent.answer_clauses import JAWS, SIDES, Clause
+from harness.benchmarks.pandent.answer_clauses import JAWS, SIDES, VERBS, Clause
 from harness.benchmarks.pandent.answer_symbols import Symbol
 from harness.benchmarks.pandent.finding_words import Naming
 from harness.benchmarks.pandent.tooth_words import PLACES
@@ -34,7 +34,7 @@ def check_teeth(clause: Clause, naming: Naming) -> None:
     if any(len(named & pair) == 1 and there - named for pair, there in ((JAWS, jaws), (SIDES, sides))):
         raise Unreadable("inconsistent", " ".join(sorted(named)))
     if clause.teeth:
-        _check_items(clause)
+        _check_items(clause, frozenset().union(*naming.affirmed))
     if any(one.text.startswith("bilateral") for one in clause.symbols) and len(sides) == 1:
         raise Unreadable("inconsistent", "bilateral")
 
@@ -58,28 +58,74 @@ def _check_lists(clause: Clause) -> None:
             raise Unreadable("inconsistent", f"{before.text} ({inside[0].text})")
 
 
-def _check_items(clause: Clause) -> None:
-    """Refuse lists that name a tooth and, beside it, teeth without numbers: "36 and several molars"."""
-    named = False
+def _check_items(clause: Clause, names: frozenset[str]) -> None:
+    """Refuse lists whose items say different things: "36 and several molars", "36 seen, caries on 46".
+
+    `names`: the groups of words that name the finding.
+    """
     _check_pairs(clause)
     items: list[list[Symbol]] = [[]]
     for symbol in clause.symbols:
         if symbol.kind in ("and", "comma"):
             items.append([])
         items[-1].append(symbol)
-    for item in items:
-        last = max((place for place, symbol in enumerate(item) if symbol.kind == "teeth"), default=-1)
-        loose = [symbol for place, symbol in enumerate(item) if symbol.kind in _COUNTABLE and place > last]
-        beside = last >= 0 and len(item) > last + 1 and item[last + 1].text in ("tooth", "(")
-        also = last < 0 and named and item[0].kind == "and" and any(one.kind == "region" for one in item)
-        if also or (loose and not (beside and len(loose) == 1)):
-            raise Unreadable("open_list", item[-1].text)
-        seen = last >= 0 and len(item) > last + 1 and item[last + 1].kind == "seen"
-        bare = seen and item[0].kind == "comma"
-        aside = named and last >= 0 and len(item) > 1 and item[1].text in _ASIDES
-        if bare or aside:
-            raise Unreadable("position" if aside else "not_named", item[1].text)
-        named = named or last >= 0
+    for place, item in enumerate(items):
+        earlier = items[:place]
+        _check_loose(item, any(_last_teeth(one) >= 0 for one in earlier))
+        if _last_teeth(item) >= 0:
+            _check_predicate(item, earlier, names)
+
+
+def _last_teeth(item: Sequence[Symbol]) -> int:
+    return max((place for place, symbol in enumerate(item) if symbol.kind == "teeth"), default=-1)
+
+
+def _check_loose(item: Sequence[Symbol], listed: bool) -> None:
+    """Refuse teeth without numbers in a list of teeth; in parentheses they describe the tooth before."""
+    last = _last_teeth(item)
+    loose = [symbol for symbol in item[last + 1 :] if symbol.kind in _COUNTABLE]
+    beside = last >= 0 and len(item) > last + 1 and item[last + 1].text in ("tooth", "(")
+    region = last < 0 and listed and item[0].kind == "and" and any(one.kind == "region" for one in item)
+    if region or (loose and not (beside and len(loose) == 1)):
+        raise Unreadable("open_list", item[-1].text)
+
+
+def _check_predicate(
+    item: Sequence[Symbol], earlier: Sequence[Sequence[Symbol]], names: frozenset[str]
+) -> None:
+    """Refuse an item with a predicate of its own, or after one that had, unless both name the finding."""
+    if (
+        earlier
+        and len(item) > 1
+        and item[1].text in _ASIDES
+        and any(_last_teeth(one) >= 0 for one in earlier)
+    ):
+        raise Unreadable("position", item[1].text)
+    named = any(symbol.says in names for symbol in item)
+    listed = any(_last_teeth(one) >= 0 for one in earlier)
+    if listed and not named and any(map(_says, item)):
+        first = next(place for place, symbol in enumerate(item) if _says(symbol))
+        marked = any(symbol.text == "tooth" for symbol in item)
+        alone = marked and not any(symbol.text == "tooth" for one in earlier for symbol in one)
+        if item[0].kind == "comma" or alone or first < _last_teeth(item):
+            raise Unreadable("not_named", item[-1].text)
+    too = False
+    for one in earlier:
+        last = _last_teeth(one)
+        too = too or any(symbol.says in names for symbol in one)
+        closed = last >= 0 and (any(map(_predicates, one[last + 1 :])) or (not too and any(map(_says, one))))
+        other = last >= 0 and not named and any(symbol.kind == "name" for symbol in item)
+        doubled = any(map(_says, one)) and any(map(_says, item))
+        if other or ((closed or doubled) and not (named and too)):
+            raise Unreadable("not_named", item[-1].text)
+
+
+def _says(symbol: Symbol) -> bool:
+    return symbol.kind == "seen" or symbol.text in VERBS
+
+
+def _predicates(symbol: Symbol) -> bool:
+    return symbol.kind == "name" or _says(symbol)
 
 
 _ASIDES: Final = frozenset({"associated with", "related to", "with", "by", "for", "as", "which", "that"})
