@@ -141,19 +141,21 @@ def test_sentences_of_clinical_reports_that_others_worded_are_never_read_wrongly
     assert read >= 30
 
 
-_AFFIRM = ("{} shows caries", "caries is evident on {}", "{} is carious", "caries on {}", "carious {}",
-           "{} with caries", "{} is affected by caries", "there is caries on {}", "suspected caries on {}")  # fmt: skip
+_AFFIRM = (
+    "{} shows caries", "caries is evident on {}", "{} is carious", "caries on {}", "carious {}",
+    "{} with caries", "{} is affected by caries", "there is caries on {}", "suspected caries on {}",
+)  # fmt: skip
 _MENTION = (
-    "{} is visible",
-    "{} is present",
-    "{} visible",
-    "visible {}",
-    "the root of {} is visible",
+    "{} is visible", "{} is present", "{} visible", "visible {}", "the root of {} is visible",
     "{} intact",
-)
-_SPARE = ("{} shows no caries", "caries is absent on {}", "no caries on {}", "{} is free of caries", "not {}",
-          "{} is not carious", "caries is not evident on {}", "{} without caries")  # fmt: skip
-_DENY = ("no caries is evident", "the dentition is free of caries", "caries is not evident", "none")
+)  # fmt: skip
+_SPARE = (
+    "{} shows no caries", "caries is absent on {}", "no caries on {}", "{} is free of caries", "not {}",
+    "{} is not carious", "caries is not evident on {}", "{} without caries",
+)  # fmt: skip
+_DENY = (
+    "no caries is evident", "the dentition is free of caries", "caries is not evident", "none",
+)  # fmt: skip
 _JOINTS = (
     ", ",
     " and ",
@@ -187,10 +189,15 @@ def test_two_statements_in_any_words_are_read_as_both_say_or_not_at_all() -> Non
     assert read > 1000
 
 
-_LOST = ("generalized bone loss is evident in the {}", "the {} shows generalized crestal bone loss",
-         "generalized bone loss in the {}", "there is generalized bone loss of the {}")  # fmt: skip
-_KEPT = ("no generalized bone loss is evident in the {}", "the {} is free of bone loss", "no bone loss in the {}",
-         "bone loss is absent in the {}", "the {} has normal bone levels", "without bone loss in the {}")  # fmt: skip
+_LOST = (
+    "generalized bone loss is evident in the {}", "the {} shows generalized crestal bone loss",
+    "generalized bone loss in the {}", "there is generalized bone loss of the {}",
+)  # fmt: skip
+_KEPT = (
+    "no generalized bone loss is evident in the {}", "the {} is free of bone loss",
+    "no bone loss in the {}", "bone loss is absent in the {}", "the {} has normal bone levels",
+    "without bone loss in the {}",
+)  # fmt: skip
 
 
 def test_each_jaw_has_its_own_answer_or_none() -> None:  # F12
@@ -308,7 +315,7 @@ _SAYS = re.compile(
 
 
 @given(st.lists(st.sampled_from(_VOCABULARY), max_size=14).map(" ".join), st.sampled_from(sorted(BY_ID)))
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=500, deadline=None)
 def test_words_in_any_order_never_raise_and_never_give_a_tooth_that_is_not_there(
     answer: str, finding: str
 ) -> None:
@@ -340,23 +347,26 @@ def test_a_sentence_cut_off_never_denies(row: dict[str, str], end: int) -> None:
         assert part is None or part
 
 
-@pytest.mark.parametrize("finding", ["caries", "gcbl_mandible", "bridge"])
+@pytest.mark.parametrize("end", ["", "36"])
+@pytest.mark.parametrize("finding", ["caries", "bridge"])
 @pytest.mark.parametrize(
     "piece",
     ["36, ", "#", "1.6 ", "no ", "36-", "x-", "**", "<think>", "</think>", " ", "\u2028", "(", "and ",
      "first ", "upper right ", "a", "'", "No caries is evident. ", "\ufeff", "36 to ", "n't ", "-", "\ud800",
      "no tooth "],
 )  # fmt: skip
-def test_two_hundred_thousand_characters_take_no_more_than_linear_time(piece: str, finding: str) -> None:
+def test_two_hundred_thousand_characters_take_no_more_than_linear_time(
+    piece: str, finding: str, end: str
+) -> None:
     def cpu_s(chars: int) -> float:
-        text = piece * (chars // len(piece))
+        text = piece * (chars // len(piece)) + end
         started = time.process_time()
         parse_answer(text, finding)
         return time.process_time() - started
 
     cpu_s(2_000)
     assert cpu_s(200_000) < 0.25
-    assert min(cpu_s(1_900) for _ in range(3)) < 0.1
+    assert min(cpu_s(MAX_CHARS - 20) for _ in range(2)) < 0.1
 
 
 def test_all_teeth_spelled_out_are_not_too_long() -> None:

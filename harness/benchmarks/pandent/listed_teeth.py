@@ -6,6 +6,7 @@ What stands between two teeth must be a list's "and" or comma; jaw, side, kind a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from harness.benchmarks.pandent.answer_clauses import JAWS, SIDES, VERBS, Clause
@@ -69,11 +70,38 @@ def _check_items(clause: Clause, names: frozenset[str]) -> None:
         if symbol.kind in ("and", "comma"):
             items.append([])
         items[-1].append(symbol)
-    for place, item in enumerate(items):
-        earlier = items[:place]
-        _check_loose(item, any(_last_teeth(one) >= 0 for one in earlier))
+    before = _Before()
+    for item in items:
+        _check_loose(item, before.listed)
         if _last_teeth(item) >= 0:
-            _check_predicate(item, earlier, names)
+            _check_predicate(item, before, any(symbol.says in names for symbol in item))
+        before.add(item, names)
+
+
+@dataclass(slots=True)
+class _Before:
+    """What the items before one hold: teeth, and predicates by whether the finding was named by then.
+
+    `said`: a verb, or "seen" and its like. `closed`: the same after teeth, or with teeth before any name.
+    """
+
+    listed: bool = False
+    named: bool = False
+    said: set[bool] = field(default_factory=set)
+    closed: set[bool] = field(default_factory=set)
+    tooth: bool = False
+
+    def add(self, item: Sequence[Symbol], names: frozenset[str]) -> None:
+        """Add an item, `names` being the groups of words that name the finding."""
+        last = _last_teeth(item)
+        says = any(map(_says, item))
+        self.listed = self.listed or last >= 0
+        self.named = self.named or any(symbol.says in names for symbol in item)
+        self.tooth = self.tooth or any(symbol.text == "tooth" for symbol in item)
+        if says:
+            self.said.add(self.named)
+        if last >= 0 and (any(map(_predicates, item[last + 1 :])) or (says and not self.named)):
+            self.closed.add(self.named)
 
 
 def _last_teeth(item: Sequence[Symbol]) -> int:
@@ -90,34 +118,19 @@ def _check_loose(item: Sequence[Symbol], listed: bool) -> None:
         raise Unreadable("open_list", item[-1].text)
 
 
-def _check_predicate(
-    item: Sequence[Symbol], earlier: Sequence[Sequence[Symbol]], names: frozenset[str]
-) -> None:
+def _check_predicate(item: Sequence[Symbol], before: _Before, named: bool) -> None:
     """Refuse an item with a predicate of its own, or after one that had, unless both name the finding."""
-    if (
-        earlier
-        and len(item) > 1
-        and item[1].text in _ASIDES
-        and any(_last_teeth(one) >= 0 for one in earlier)
-    ):
+    if before.listed and len(item) > 1 and item[1].text in _ASIDES:
         raise Unreadable("position", item[1].text)
-    named = any(symbol.says in names for symbol in item)
-    listed = any(_last_teeth(one) >= 0 for one in earlier)
-    if listed and not named and any(map(_says, item)):
-        first = next(place for place, symbol in enumerate(item) if _says(symbol))
-        marked = any(symbol.text == "tooth" for symbol in item)
-        alone = marked and not any(symbol.text == "tooth" for one in earlier for symbol in one)
-        if item[0].kind == "comma" or alone or first < _last_teeth(item):
+    says = [place for place, symbol in enumerate(item) if _says(symbol)]
+    if before.listed and not named:
+        alone = not before.tooth and any(symbol.text == "tooth" for symbol in item)
+        own = says and (item[0].kind == "comma" or alone or says[0] < _last_teeth(item))
+        if own or any(symbol.kind == "name" for symbol in item):
             raise Unreadable("not_named", item[-1].text)
-    too = False
-    for one in earlier:
-        last = _last_teeth(one)
-        too = too or any(symbol.says in names for symbol in one)
-        closed = last >= 0 and (any(map(_predicates, one[last + 1 :])) or (not too and any(map(_says, one))))
-        other = last >= 0 and not named and any(symbol.kind == "name" for symbol in item)
-        doubled = any(map(_says, one)) and any(map(_says, item))
-        if other or ((closed or doubled) and not (named and too)):
-            raise Unreadable("not_named", item[-1].text)
+    predicates = before.closed | (before.said if says else set())
+    if False in predicates or (predicates and not named):
+        raise Unreadable("not_named", item[-1].text)
 
 
 def _says(symbol: Symbol) -> bool:
