@@ -57,9 +57,7 @@ def typical_report(cases: Sequence[Case]) -> str | None:
     codes = {case.id: [answer_code(one, _findings(case)[one.id]) for one in FINDINGS] for case in cases}
     counts = [Counter(column) for column in zip(*codes.values(), strict=True)]
     agreeing = {
-        case_id: sum(
-            count[code] for count, code in zip(counts, row, strict=True) if code is not None
-        )
+        case_id: sum(count[code] for count, code in zip(counts, row, strict=True) if code is not None)
         for case_id, row in codes.items()
     }
     written = [case for case in cases if case.reference["report"] is not None]
