@@ -1,8 +1,9 @@
-"""What the PTB tokenizer takes each character of the Basic Multilingual Plane for: letter, mark, digit, symbol.
+"""What the PTB tokenizer takes a character for: letter, mark, digit or symbol.
 
-Observed, character by character, on the tokenizer behind pycocoevalcap 1.2. The tables are its Unicode, which is old,
-and not Python's, so that tokens are the same under every version of Python. Characters that stand in no table,
-everything beyond the plane (emoji) included, leave no token: they only part what stands beside them.
+Observed, character by character, on the tokenizer behind pycocoevalcap 1.2. The tables are its Unicode, which
+is old, and not Python's, so that tokens are the same under every version of Python. Characters that stand
+in no table, emoji and everything else beyond the Basic Multilingual Plane included, leave no token: they
+only part what stands beside them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How the PTB tokenizer spells what it cut: brackets by name, quotation marks straight, spaces inside a token glued."""
+"""How the PTB tokenizer spells what it cut: brackets by name, straight quotation marks, glued spaces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ _QUOTES: Final = str.maketrans(
     | dict.fromkeys("\u201c\x93\xab", "``")
     | dict.fromkeys("\u201d\x94\xbb", "''")
 )
-_ENTITIES: Final = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": "''", "&apos;": "'", "&nbsp;": ""}
+_ENTITIES: Final = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&nbsp;": ""}
+_QUOTE_ENTITIES: Final = {"&quot;": "''", "&apos;": "'"}
 
 SYMBOL_NAMES: Final = {
     "(": "-lrb-",
@@ -36,8 +37,8 @@ SYMBOL_NAMES: Final = {
 }
 """Symbols that become other tokens: the euro is a dollar, the pound a hash."""
 
-PUNCTUATION: Final = frozenset("'' ' `` ` . ? ! , : - -- ... ;".split())
-"""Tokens that pycocoevalcap drops. It means to drop brackets too, but names them in capitals after lower-casing."""
+PUNCTUATION: Final = frozenset({"''", "'", "``", "`", ".", "?", "!", ",", ":", "-", "--", "...", ";"})
+"""Tokens that pycocoevalcap drops. It means to drop brackets too, but looks for them in capitals."""
 
 MARKS_OF_PUNCTUATION: Final = frozenset(f'"\x96\x97\u2013\u2014\u2015{SOFT_HYPHEN}')
 """Symbols that become punctuation wherever they stand alone."""
@@ -70,12 +71,12 @@ def with_plain_quotes(token: str) -> str:
 
 def with_plain_ampersands(token: str) -> str:
     """Return the token with `&` for `&amp;`."""
-    return token.replace("&amp;", "&")
+    return token.replace("&amp;", "&").replace("&AMP;", "&")
 
 
 def entity(token: str) -> str:
     """Return what an entity of HTML stands for, or the entity."""
-    return _ENTITIES.get(token, token)
+    return _QUOTE_ENTITIES.get(token) or _ENTITIES.get(token.lower(), token)
 
 
 def dashes(token: str) -> str:
