@@ -117,6 +117,7 @@ class ScoreTable:
     columns: tuple[MetricColumn, ...] = ()
     legend: str = ""
     baseline_notes: Mapping[str, str] = field(default_factory=dict)
+    one_reading: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
