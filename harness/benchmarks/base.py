@@ -109,7 +109,8 @@ class ScoreTable:
     `numbers` names what the scores keep of each unit (see `Benchmark.unit_numbers`). `main_metric` is the
     path of the metric that ranks; None: the rows have no order of merit. The printed table shows `columns`,
     the main metric first, of which a narrow terminal drops the last ones; without columns the rows stand in
-    the JSON only. `legend` says what the heads mean, `baseline_notes` what each baseline is.
+    the JSON only. `legend` says what the heads mean, `baseline_notes` what each baseline is. `one_reading` is
+    the heading of the one table that is printed where an unusable answer enters no number, in either reading.
     """
 
     numbers: tuple[str, ...]
