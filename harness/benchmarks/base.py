@@ -110,7 +110,8 @@ class ScoreTable:
     path of the metric that ranks; None: the rows have no order of merit. The printed table shows `columns`,
     the main metric first, of which a narrow terminal drops the last ones; without columns the rows stand in
     the JSON only, and so they do where the table of the pool `shown_in` is printed. `legend` says what the
-    heads mean, `baseline_notes` what each baseline is.
+    heads mean, `baseline_notes` what each baseline is. `one_reading` is the heading of the one table that is
+    printed where an unusable answer enters no number, in either reading.
     """
 
     numbers: tuple[str, ...]
@@ -119,6 +120,7 @@ class ScoreTable:
     legend: str = ""
     baseline_notes: Mapping[str, str] = field(default_factory=dict)
     shown_in: str | None = None
+    one_reading: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +336,7 @@ def chosen_conventions(benchmark: Benchmark, wanted: Mapping[str, str]) -> dict[
     return {name: wanted.get(name, values[0]) for name, values in benchmark.conventions.items()}
 
 
-BENCHMARKS = {"triage": "harness.benchmarks.triage"}
+BENCHMARKS = {"pandent": "harness.benchmarks.pandent", "triage": "harness.benchmarks.triage"}
 
 STEPS = {"judge": ("triage",), "normalise": ("pandent",)}
 """Kind of step -> the benchmarks that have one, in `steps` of their package."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from harness.benchmarks.base import MetricColumn, get_benchmark
+from harness.benchmarks.base import MetricColumn, ScoreTable, get_benchmark
 from harness.served_models import served_notes
 
 Json: TypeAlias = Mapping[str, Any]
@@ -29,12 +29,14 @@ class _Layout:
     """Where the columns of one table stand."""
 
     columns: tuple[MetricColumn, ...]
+    cells: tuple[int, ...]
+    interval: int
     name: int
     n: int
 
     @property
     def width(self) -> int:
-        return 4 + self.name + self.n + _COVERAGE + _INTERVAL + sum(map(_cell_width, self.columns))
+        return 4 + self.name + self.n + _COVERAGE + self.interval + sum(self.cells)
 
 
 def render(score: Json, *, width: int = 80) -> str:
@@ -51,13 +53,15 @@ def render(score: Json, *, width: int = 80) -> str:
         (unseen if elsewhere else shown).append(condition)
     for condition in shown:
         rows = [row for row in score["rows"] if row["condition"] == condition]
-        layout = _layout(benchmark.table(condition).columns, rows, width)
-        lines += _reading(layout, condition, rows, "as_answered", width)
-        lines += _reading(layout, condition, rows, "valid_only", width)
+        table = benchmark.table(condition)
+        layout = _layout(table.columns, rows, width)
+        for reading, title in _readings(table).items():
+            lines += _reading(layout, f"{condition}: {title}", rows, reading, width)
         lines += _outcomes(condition, rows, width)
         lines += _not_shown(score, condition, width)
         lines += _left_out(score, condition, rows, width)
         lines += _common(score, condition, width)
+    lines += _agreement(score, width)
     lines += _notes(score, shown, unseen, width)
     return "\n".join(lines).rstrip()
 
@@ -81,18 +85,22 @@ def _conditions(score: Json) -> Sequence[str]:
     return list(dict.fromkeys(row["condition"] for row in score["rows"]))
 
 
-def _reading(
-    layout: _Layout, condition: str, rows: Sequence[Json], reading: str, width: int
-) -> Iterator[str]:
-    title = {
+def _readings(table: ScoreTable) -> Mapping[str, str]:
+    """Return the readings that differ, each with its title."""
+    if table.one_reading is not None:
+        return {"as_answered": table.one_reading}
+    return {
         "as_answered": "as answered (an unusable answer counts as the worst value)",
         "valid_only": "valid answers only",
-    }[reading]
+    }
+
+
+def _reading(layout: _Layout, title: str, rows: Sequence[Json], reading: str, width: int) -> Iterator[str]:
     models = [row for row in rows if row["kind"] == "model"]
     models.sort(key=lambda row: _order(row, layout.columns))
     others = [row for row in rows if row["kind"] != "model"] if reading == "as_answered" else []
     yield ""
-    yield from _wrap(f"{condition}: {title}", width)
+    yield from _wrap(title, width)
     yield from _head(layout)
     yield "-" * layout.width
     for row in models:
@@ -109,7 +117,7 @@ def _reading(
 
 def _head(layout: _Layout) -> Iterator[str]:
     upper, lower = (
-        _cells([f"{column.head[line]:>{_cell_width(column)}}" for column in layout.columns], interval)
+        _cells([column.head[line] for column in layout.columns], interval, layout)
         for line, interval in ((0, ""), (1, "95% CI"))
     )
     yield f"{'':{layout.width - len(upper)}}{upper}"
@@ -123,8 +131,9 @@ def _row(row: Json, reading: str, layout: _Layout) -> Iterator[str]:
         rank, name = "", ""
     metrics = row[reading]
     cells = _cells(
-        [f"{_number(metrics.get(column.path), column):>{_cell_width(column)}}" for column in layout.columns],
+        [_number(metrics.get(column.path), column) for column in layout.columns],
         _interval(metrics.get(layout.columns[0].path), layout.columns[0]),
+        layout,
     )
     coverage = "-" if row["coverage"] is None else _percent(row["coverage"])
     n = _n(row, reading, layout.columns)
@@ -134,9 +143,10 @@ def _row(row: Json, reading: str, layout: _Layout) -> Iterator[str]:
         yield f"    incomplete: {how} {_count(row['to_complete'], 'unit')}"
 
 
-def _cells(columns: Sequence[str], interval: str) -> str:
+def _cells(texts: Sequence[str], interval: str, layout: _Layout) -> str:
     """Return the cells of one line; the interval is that of the first column."""
-    return "".join([columns[0], f"{interval:>{_INTERVAL}}", *columns[1:]])
+    first, *others = (f"{text:>{width}}" for text, width in zip(texts, layout.cells, strict=True))
+    return "".join([first, f"{interval:>{layout.interval}}", *others])
 
 
 def _interval(metric: Json | None, column: MetricColumn) -> str:
@@ -198,6 +208,27 @@ def _not_shown(score: Json, condition: str, width: int) -> Iterator[str]:
             reasons.setdefault(one["model"], []).append(f"{one['why']} {one['units']}")
     for model, told in reasons.items():
         yield from _wrap(f"  {model}: not looked at: {', '.join(told)}", width, indent="    ")
+
+
+def _agreement(score: Json, width: int) -> Iterator[str]:
+    """Say how far a judge agrees with each person who graded the same answers."""
+    for rater, found in score.get("agreement", {}).get("raters", {}).items():
+        mean = found["mean_accuracy"]
+        interval = "" if mean["ci"] is None else " (95% CI {:.3f}-{:.3f})".format(*mean["ci"])
+        value = "-" if mean["value"] is None else f"{mean['value']:.3f}"
+        judged = found["n_graded"] - found["not_judged"]
+        yield ""
+        yield from _wrap(
+            f"agreement with {rater}: mean accuracy {value}{interval}, n={judged} of "
+            f"{found['n_graded']} graded answers",
+            width,
+        )
+        for name, one in found["dimensions"].items():
+            values = (one[key]["value"] for key in ("accuracy", "kappa"))
+            accuracy, kappa = ("-" if value is None else f"{value:.3f}" for value in values)
+            counts = ", ".join(f"{cell} {count}" for cell, count in one["confusion"].items())
+            told = f"  {name}: {accuracy}, kappa {kappa}; {counts}"
+            yield from _wrap(told + (f" ({one['note']})" if one["note"] else ""), width, indent="    ")
 
 
 def _left_out(score: Json, condition: str, rows: Sequence[Json], width: int) -> Iterator[str]:
@@ -269,20 +300,36 @@ def _interval_note(score: Json) -> str:
 def _layout(known: Sequence[MetricColumn], rows: Sequence[Json], width: int) -> _Layout:
     numbers = [_n(row, reading, known) for row in rows for reading in ("as_answered", "valid_only")]
     n = max(len(str(number)) for number in [0, *numbers]) + 1
-    columns = list(known)
-    while len(columns) > 1 and _room(columns, n, width) < _SMALLEST_NAME:
+    columns = [column for column in known if _is_scored(column, rows)] or list(known[:1])
+    cells = [_cell_width(column, rows) for column in columns]
+    interval = max(
+        [_INTERVAL, *(len(_interval(metric, columns[0])) + 1 for metric in _metrics(columns[0], rows))]
+    )
+    taken = 4 + n + _COVERAGE + interval
+    while len(columns) > 1 and width - taken - sum(cells) < _SMALLEST_NAME:
         columns.pop()
+        cells.pop()
     longest = max(len(_name(row)) for row in rows) + 1
-    return _Layout(tuple(columns), max(_SMALLEST_NAME, min(longest, _room(columns, n, width))), n)
+    name = max(_SMALLEST_NAME, min(longest, width - taken - sum(cells)))
+    return _Layout(tuple(columns), tuple(cells), interval, name, n)
 
 
-def _room(columns: Sequence[MetricColumn], n: int, width: int) -> int:
-    """Return what is left for names."""
-    return width - 4 - n - _COVERAGE - _INTERVAL - sum(map(_cell_width, columns))
+def _is_scored(column: MetricColumn, rows: Sequence[Json]) -> bool:
+    """Tell whether any row has a column's metric: some belong to conditions that the run does not ask."""
+    return any(column.path in row["as_answered"] for row in rows)
 
 
-def _cell_width(column: MetricColumn) -> int:
-    return max(_SMALLEST_CELL, *(len(line) + 1 for line in column.head))
+def _cell_width(column: MetricColumn, rows: Sequence[Json]) -> int:
+    texts = [*column.head, *(_number(metric, column) for metric in _metrics(column, rows))]
+    return max(_SMALLEST_CELL, *(len(text) + 1 for text in texts))
+
+
+def _metrics(column: MetricColumn, rows: Sequence[Json]) -> Iterator[Json]:
+    """Yield what the rows have of a column, in both readings."""
+    for row in rows:
+        for reading in ("as_answered", "valid_only"):
+            if column.path in row[reading]:
+                yield row[reading][column.path]
 
 
 def _order(row: Json, columns: Sequence[MetricColumn]) -> tuple[bool, float, str]:

@@ -175,3 +175,51 @@ def test_baselines_that_stand_in_the_table_are_explained_and_no_others() -> None
     text = " ".join(render(score(row("m", 0.5), row("prevalence", 0.2, kind="baseline"))).split())
     assert "prevalence: guesses each label" in text and "it uses the references" in text
     assert "refers no one" not in text
+
+
+def ablated(name: str, gain: float, low: float, high: float) -> dict[str, Any]:
+    found = row(name, None, condition="ablation")
+    metrics = {f"gain.opg.{path}": metric(gain, 250) for path in ("mean", "share_above_0.1")}
+    metrics["gain.opg.mean"]["ci"] = [low, high]
+    return found | {"as_answered": metrics, "valid_only": metrics}
+
+
+def test_negative_numbers_and_their_intervals_keep_their_gaps() -> None:
+    text = render(score(ablated("m", -0.009, -0.165, -0.119), ablated("long-model-name", 0.5, 0.1, 0.9)))
+    assert line_with(text, " m ").split() == ["-", "m", "250", "100", "-0.009", "-0.165,-0.119", "-0.009"]
+    assert len({len(line) for line in text.splitlines() if line.startswith("----")}) == 1
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_column_of_a_condition_that_was_not_asked_is_not_there() -> None:
+    text = render(score(ablated("m", 0.2, 0.1, 0.3)))
+    assert "+opg" in text.split("ablation: valid")[0]
+    assert "+compl" not in text.split("gain: mean;")[0].split("ablation: case F1")[0]
+
+
+def test_where_both_readings_are_one_there_is_one_table() -> None:
+    verdicts = {"failure.any.case_share": metric(0.25, 240)}
+    judged = row("m", None) | {"as_answered": verdicts, "valid_only": verdicts}
+    step = {"kind": "judge", "model": "j", "source": "0123456789abcdef", "not_shown": []}
+    text = render(score(judged, benchmark="triage.judge", step=step))
+    assert "both: judged (an answer without a verdict is in no number)" in text
+    assert "worst value" not in text and "valid answers only" not in text
+    assert line_with(text, " m ").split() == ["-", "m", "240", "100", "0.250", "-"]
+
+
+def test_agreement_with_people_is_told_by_dimension() -> None:
+    def said(value: float | None) -> dict[str, Any]:
+        return metric(value, 60)
+
+    dimension = {
+        "n": 60, "confusion": {"tp": 0, "fp": 0, "fn": 0, "tn": 60}, "accuracy": said(1.0),
+        "kappa": said(None), "note": "agreement is about absence",
+    }  # fmt: skip
+    found = {
+        "n_graded": 62, "not_judged": 2, "dimensions": {"D1_Neglect": dimension},
+        "mean_accuracy": said(0.953) | {"ci": [0.91, 0.98]},
+    }  # fmt: skip
+    text = render(score(row("m", 0.5, rank=1), agreement={"raters": {"ann": found}}))
+    assert "agreement with ann: mean accuracy 0.953 (95% CI 0.910-0.980), n=60 of 62" in text
+    assert "  D1_Neglect: 1.000, kappa -; tp 0, fp 0, fn 0, tn 60 (agreement is about" in text
+    assert max(map(len, text.splitlines())) <= 80
