@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from harness.benchmarks.base import UnitTable
+from harness.benchmarks.base import UnitNumbers, UnitTable
 from harness.benchmarks.triage import domain_counts
 from harness.benchmarks.triage.taxonomy import DOMAIN_COLUMNS, DOMAINS, LABELS
 from harness.scoring.bootstrap import sum_intervals
@@ -38,24 +38,29 @@ def intervals(
 ) -> dict[str, Interval]:
     """Return metric path -> interval of all units of a row, for every path of `triage.scores` but the rows
     of the confusion matrix of domain counts."""
-    sums = _Sums(units, float(conventions["case_f1_empty"]))
+    # Many units are alike, and the sums of one have many columns.
+    answered, truth, given = units.numbers.T
+    codes = (answered * 2 ** len(LABELS) + truth) * 2 ** len(LABELS) + given  # whole numbers below 2**53
+    _, first, kind = np.unique(codes, return_index=True, return_inverse=True)
+    columns = _Sums(units.numbers[first], float(conventions["case_f1_empty"])).columns
     found = dict(
         sum_intervals(
-            sums.columns,
+            columns,
             units.clusters,
             units.repeats,
             lambda drawn: dict(_values(drawn, conventions["zero_division"])),
             resampling,
+            kind=kind,
         )
     )
     if len(np.unique(units.clusters)) == len(units):
-        found.update(_shares(sums.columns.sum(axis=0)))
+        found.update(_shares(np.bincount(kind, minlength=len(columns)) @ columns))
     return found
 
 
 def values_of_sums(units: UnitTable, conventions: Mapping[str, str]) -> dict[str, float]:
     """Return metric path -> the value that the sums of all units give; NaN where undefined."""
-    sums = _Sums(units, float(conventions["case_f1_empty"])).columns.sum(axis=0)
+    sums = _Sums(units.numbers, float(conventions["case_f1_empty"])).columns.sum(axis=0)
     return {path: float(value) for path, value in _values(sums, conventions["zero_division"])}
 
 
@@ -64,8 +69,8 @@ class _Sums:
     all units and of each group by the number of domains that the case needs, and those of `domain_counts`.
     """
 
-    def __init__(self, units: UnitTable, case_f1_empty: float) -> None:
-        answered, truth, given = units.numbers.T
+    def __init__(self, numbers: UnitNumbers, case_f1_empty: float) -> None:
+        answered, truth, given = numbers.T
         said = answered == 1
         truth_codes, given_codes = truth.astype(np.uint32), given.astype(np.uint32)
         coarse_truth, coarse_given = (any_of(codes, DOMAIN_COLUMNS) for codes in (truth_codes, given_codes))
