@@ -258,7 +258,7 @@ any_teeth = st.lists(st.sampled_from(UNIVERSE), min_size=1, max_size=32, unique=
     st.sampled_from(FRAMES),
     st.sampled_from(TOOTH_FINDINGS),
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_any_set_of_teeth_in_any_order_and_style_reads_back(
     teeth: list[int], style: str, lists: int, frame: str, finding: str
 ) -> None:
@@ -332,14 +332,14 @@ def test_words_in_any_order_never_raise_and_never_give_a_tooth_that_is_not_there
 @example("\ud800", "caries")
 @example("\u2028", "caries")
 @example("\x00" * 5, "gcbl_maxilla")
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_no_text_raises(answer: str, finding: str) -> None:
     parsed = parse_answer(answer, finding)
     assert (parsed.value is None) == (parsed.reason is not None)
 
 
 @given(st.sampled_from([row for row in ROWS if row["value"] not in (None, [])]), st.integers(0, 200))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_a_sentence_cut_off_never_denies(row: dict[str, str], end: int) -> None:  # F5
     whole = parse_answer(row["answer"], row["finding"]).value
     part = parse_answer(row["answer"][:end], row["finding"]).value

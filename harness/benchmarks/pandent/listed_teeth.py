@@ -80,14 +80,13 @@ def _check_items(clause: Clause, names: frozenset[str]) -> None:
 
 @dataclass(slots=True)
 class _Before:
-    """What the items before one hold: teeth, and predicates by whether the finding was named by then.
+    """What the items before one hold: teeth, names of the finding, the word "tooth".
 
-    `said`: a verb, or "seen" and its like. `closed`: the same after teeth, or with teeth before any name.
+    `closed`: for each item whose teeth have their predicate, whether the finding was named by then.
     """
 
     listed: bool = False
     named: bool = False
-    said: set[bool] = field(default_factory=set)
     closed: set[bool] = field(default_factory=set)
     tooth: bool = False
 
@@ -98,8 +97,6 @@ class _Before:
         self.listed = self.listed or last >= 0
         self.named = self.named or any(symbol.says in names for symbol in item)
         self.tooth = self.tooth or any(symbol.text == "tooth" for symbol in item)
-        if says:
-            self.said.add(self.named)
         if last >= 0 and (any(map(_predicates, item[last + 1 :])) or (says and not self.named)):
             self.closed.add(self.named)
 
@@ -128,8 +125,7 @@ def _check_predicate(item: Sequence[Symbol], before: _Before, named: bool) -> No
         own = says and (item[0].kind == "comma" or alone or says[0] < _last_teeth(item))
         if own or any(symbol.kind == "name" for symbol in item):
             raise Unreadable("not_named", item[-1].text)
-    predicates = before.closed | (before.said if says else set())
-    if False in predicates or (predicates and not named):
+    if False in before.closed or (before.closed and not named):
         raise Unreadable("not_named", item[-1].text)
 
 
