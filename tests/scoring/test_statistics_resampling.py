@@ -8,6 +8,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from harness.scoring.bootstrap import intervals_of
+from harness.scoring.resampling import Values
 from harness.scoring.statistics import Resampling, Units, replicate
 
 
