@@ -334,7 +334,7 @@ def chosen_conventions(benchmark: Benchmark, wanted: Mapping[str, str]) -> dict[
 
 BENCHMARKS = {"triage": "harness.benchmarks.triage"}
 
-STEPS = {"judge": ("triage",)}
+STEPS = {"judge": ("triage",), "normalise": ("pandent",)}
 """Kind of step -> the benchmarks that have one, in `steps` of their package."""
 
 
