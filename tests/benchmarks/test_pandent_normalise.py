@@ -225,6 +225,16 @@ def test_what_a_restatement_leaves_out_is_counted() -> None:
     assert values(found, "added.findings_mean", "added.teeth_mean", "added.statements_mean") == [0, 0, 0]
 
 
+def test_half_means_more_than_half_of_the_21_findings() -> None:
+    ten = " ".join(composed("0").split(". ")[place] + "." for place in range(10))
+    eleven = " ".join(composed("0").split(". ")[place] + "." for place in range(11))
+    with tools() as open_tools:
+        rows = [restatement_numbers("Nothing.", text, "x", open_tools) for text in (ten, eleven, "Caries.")]
+        found = restatement_metrics(table(rows).numbers, NO_JAVA, open_tools)
+    assert found["added.findings_mean"].value == (10 + 11 + 1) / 3
+    assert values(found, "added.findings_share", "added.half_share") == [1, 1 / 3]
+
+
 def test_a_case_without_a_reference_counts_for_content_and_for_no_score() -> None:
     with tools() as open_tools:
         rows = [

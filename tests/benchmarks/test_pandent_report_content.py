@@ -175,3 +175,8 @@ def test_what_is_left_out_is_told_and_what_is_vague_is_not_held_against_anybody(
     assert found.dropped_teeth == set()
     other = changes("Caries on 36.", "Decay is apparent at tooth #37.")
     assert (other.added_teeth, other.dropped_teeth, other.added_statements) == ({37}, {36}, 1)
+    vague = changes(
+        "Amalgam fillings at #16. The third molars are missing.", "Restorations at #16. #18 is missing."
+    )
+    assert (vague.added_teeth, vague.dropped_teeth) == (set(), set())
+    assert (vague.added_findings, vague.dropped_findings) == (set(), set())

@@ -186,7 +186,7 @@ def test_a_meteor_that_is_not_here_is_null_with_what_to_install_and_never_anothe
     lacking = {what, "average"} if what == "meteor15" else {what}
     assert {path for path, value in found.items() if value.value is None} == lacking
     if what == "meteor15":
-        assert found["average"].reason == "it needs METEOR 1.5: it needs Java; install it"
+        assert found["average"].reason == "it needs Java; install it"
     assert report_intervals(table(numbers), USUAL, Resampling(resamples=50)).keys() == PATHS - lacking
     assert set(report_unit_scores(numbers[0])) == {"rouge_l", "meteor2005"} - {what}
     assert report_metrics(numbers, USUAL)[what].reason == "not computed where this was scored"
@@ -253,6 +253,14 @@ def test_the_sums_of_a_resample_score_as_the_reports_drawn_for_it() -> None:
     counts = np.array([2, 0, 0, 1, 0, 3])
     found = values_of_sums((numbers * counts[:, None]).sum(axis=0))
     assert {path: float(value) for path, value in found.items()} == pytest.approx(expected)
+
+
+def test_sums_over_nothing_and_sums_that_are_unknown_have_no_values() -> None:
+    assert all(np.isnan(value) for value in values_of_sums(np.zeros(len(REPORT_NUMBERS))).values())
+    with ReportTools(OFF) as tools:
+        sums = rows(report_pairs(2), tools).sum(axis=0)
+    unknown = {path for path, value in values_of_sums(sums).items() if np.isnan(value)}
+    assert unknown == {"meteor15", "meteor2005", "average"}
 
 
 def test_columns_are_metrics_with_the_main_one_first() -> None:

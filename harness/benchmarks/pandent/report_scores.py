@@ -7,9 +7,8 @@
 - `average`: the mean of the six numbers of the paper's tables, with METEOR 1.5 as its METEOR.
 - `words`: mean number of words of an answered report; `length_ratio`: tokens answered per token of reference.
 
-The paper leaves all of this open but the formulas; the conventions are those that reproduce its numbers for
-the two reports that it prints. An unusable answer is an empty report, whose reference counts. A case without
-a clinical report enters no number, and n says so.
+The paper leaves all of this open but the formulas. An unusable answer is an empty report, whose reference
+counts. A case without a clinical report enters no number, and n says so.
 """
 
 from __future__ import annotations
@@ -172,9 +171,7 @@ def _missing(numbers: UnitNumbers, tools: ReportTools | None) -> Iterator[tuple[
     """Yield path and reason of what could not be computed."""
     why = {} if tools is None else tools.why
     for path in uncomputed(numbers):
-        metric = "meteor15" if path == "average" else path
-        reason = why.get(metric, _NOT_COMPUTED)
-        yield path, f"it needs METEOR 1.5: {reason}" if path == "average" else reason
+        yield path, why.get("meteor15" if path == "average" else path, _NOT_COMPUTED)
 
 
 def _where_finite(values: Values, sums: Values) -> Values:
