@@ -132,7 +132,7 @@ def _condition(name: str, options: RunOptions, benchmark: Benchmark) -> Conditio
         reformat=True,
         prompt=prompt,
     )
-    reformat_prompt = None if schema is None else benchmark.reformat_prompt(name)
+    reformat_prompt = None if reformat_schema is None else benchmark.reformat_prompt(name)
     return ConditionPlan(name, prompt, schema, policy, reformat_prompt, reformat_schema)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.attempts import Feedback
 from harness.benchmarks.base import Prompt
 from harness.benchmarks.prompts import load_prompt, placeholders, render
-from harness.canonical import digest
+from harness.benchmarks.quoting import marker_for
 from harness.errors import ConfigError
 from harness.messages import Message, Request, TextPart
 from harness.plans import Unit
@@ -26,7 +26,7 @@ def reformat_messages(prompt: Prompt, answer: str) -> tuple[Message, ...]:
     if "answer" not in placeholders(prompt):
         raise ConfigError(f"reformatter prompt {prompt.id!r} has no {{answer}}; add it where the answer goes")
     quoting = load_prompt(QUOTING_PROMPT)
-    quoted = render(quoting, {"marker": _marker_for(answer), "answer": answer}).removesuffix("\n")
+    quoted = render(quoting, {"marker": marker_for([answer], [answer]), "answer": answer}).removesuffix("\n")
     return (_user(render(prompt, {"answer": quoted})),)
 
 
@@ -54,10 +54,3 @@ def feedback_messages(messages: tuple[Message, ...], feedback: Feedback) -> tupl
 
 def _user(text: str) -> Message:
     return Message("user", (TextPart(text),))
-
-
-def _marker_for(answer: str) -> str:
-    attempt = 0
-    while (marker := f"=== {digest([answer, attempt])[:16]} ===") in answer:
-        attempt += 1
-    return marker

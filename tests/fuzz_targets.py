@@ -25,10 +25,11 @@ from harness.answers.readings import read_answer
 from harness.answers.validation import Validator
 from harness.attempts import attempt_policy, read_reply
 from harness.benchmarks.base import Case, CaseSet, get_benchmark
+from harness.benchmarks.pandent.attribute_answers import parse_answer
 from harness.benchmarks.pandent.cases import check_cases, load_cases
 from harness.benchmarks.pandent.clinical_reports import compose
 from harness.benchmarks.pandent.finding_values import answer_code, value_faults, value_of
-from harness.benchmarks.pandent.findings import BY_ID
+from harness.benchmarks.pandent.findings import BY_ID, FINDINGS, UNIVERSE
 from harness.benchmarks.triage.taxonomy import LABELS
 from harness.canonical import JSON, canonical_json
 from harness.config import load_config
@@ -153,6 +154,24 @@ def extraction(data: bytes) -> None:
     elif found.how == "cut" and len(text) <= 2_000:
         wanted_bytes = canonical_json(found.value)
         assert any(canonical_json(value) == wanted_bytes for value in _values_in(text)), found.value
+
+
+def attribute(data: bytes) -> None:
+    """The first byte chooses one of PanDent's findings; the rest is an answer about it.
+
+    A value and a reason exclude each other, and no tooth comes of a text without numbers or names of teeth.
+    """
+    finding, rest = _chosen(FINDINGS, data)
+    text = rest.decode("utf-8", "surrogatepass") if _is_text(rest) else rest.decode("latin-1")
+    found = parse_answer(text, finding)
+    assert found == parse_answer(text, finding), "read differently the second time"
+    assert (found.value is None) == (found.reason is not None)
+    assert found.value is None or isinstance(found.value, bool) == (finding.answer == "binary")
+    if isinstance(found.value, frozenset):
+        assert found.value <= set(UNIVERSE)
+        kinds = ("molar", "cuspid", "incisor", "canine", "wisdom")
+        named = any(kind in text.lower() for kind in kinds)
+        assert named or not found.value or any(sign.isdigit() for sign in text)
 
 
 def _values_in(text: str, depth: int = 0) -> Iterator[JSON]:
@@ -389,6 +408,7 @@ def video(data: bytes) -> None:
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
+    "attribute": attribute,
     "cases": cases,
     "config": config,
     "error": error,

@@ -109,7 +109,9 @@ class ScoreTable:
     `numbers` names what the scores keep of each unit (see `Benchmark.unit_numbers`). `main_metric` is the
     path of the metric that ranks; None: the rows have no order of merit. The printed table shows `columns`,
     the main metric first, of which a narrow terminal drops the last ones; without columns the rows stand in
-    the JSON only. `legend` says what the heads mean, `baseline_notes` what each baseline is.
+    the JSON only, and so they do where the table of the pool `shown_in` is printed. `legend` says what the
+    heads mean, `baseline_notes` what each baseline is. `one_reading` is the heading of the one table that is
+    printed where an unusable answer enters no number, in either reading.
     """
 
     numbers: tuple[str, ...]
@@ -117,6 +119,8 @@ class ScoreTable:
     columns: tuple[MetricColumn, ...] = ()
     legend: str = ""
     baseline_notes: Mapping[str, str] = field(default_factory=dict)
+    shown_in: str | None = None
+    one_reading: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,11 +314,11 @@ class Benchmark(Protocol):
         ...
 
     def baselines(
-        self, cases: Iterable[Case], condition: str, conventions: Mapping[str, str]
+        self, cases: Iterable[Case], members: Sequence[str], conventions: Mapping[str, str]
     ) -> Mapping[str, Mapping[str, MetricValue]]:
-        """Return baseline name -> metrics of those that are no constant answer; `condition` may be a pool.
+        """Return baseline name -> metrics of those that are no constant answer, in a condition or pool.
 
-        The cases come in any order.
+        `members` are the conditions of the pool, or the one. The cases come in any order.
         """
         ...
 
@@ -332,9 +336,9 @@ def chosen_conventions(benchmark: Benchmark, wanted: Mapping[str, str]) -> dict[
     return {name: wanted.get(name, values[0]) for name, values in benchmark.conventions.items()}
 
 
-BENCHMARKS = {"triage": "harness.benchmarks.triage"}
+BENCHMARKS = {"pandent": "harness.benchmarks.pandent", "triage": "harness.benchmarks.triage"}
 
-STEPS = {"judge": ("triage",)}
+STEPS = {"judge": ("triage",), "normalise": ("pandent",)}
 """Kind of step -> the benchmarks that have one, in `steps` of their package."""
 
 

@@ -70,6 +70,8 @@ class Step(ABC):
     title: str
     default_model: str | None = None
     """Catalogue name of the model that the paper names; None: the user must choose."""
+    no_default: str = "since its paper names none"
+    """Why there is no default model, if there is none."""
     fields: ClassVar[frozenset[str]]
     """What the prompt may name, and must, of a step case."""
 
@@ -162,7 +164,7 @@ class Step(ABC):
         return {}
 
     def baselines(
-        self, cases: Iterable[Case], condition: str, conventions: Mapping[str, str]
+        self, cases: Iterable[Case], members: Sequence[str], conventions: Mapping[str, str]
     ) -> Mapping[str, Mapping[str, MetricValue]]:
         """Return nothing: a step has no baselines."""
         return {}

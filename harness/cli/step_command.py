@@ -58,7 +58,7 @@ def _options(kind: str, run: Run, wanted: Mapping[str, Any]) -> RunOptions:
     model = wanted["model"] or step.default_model
     if model is None:
         raise ConfigError(
-            f"the step {kind!r} of {run.benchmark} has no model of its own, since its paper names none; give "
+            f"the step {kind!r} of {run.benchmark} has no model of its own, {step.no_default}; give "
             "--model NAME"
         )
     return RunOptions(

@@ -49,9 +49,8 @@ class ModelUnits:
 
     def add(self, replayed: ReplayedUnit, case_errors: Collection[int]) -> Sequence[float] | None:
         """Add a unit to its rows; return its numbers, None where it is nobody's answer."""
-        unit, cases = replayed.unit, self._scorer.cases
-        place = cases.place(unit.case_id)
-        case = cases.case(place)
+        unit, place = replayed.unit, self._scorer.cases.place(replayed.unit.case_id)
+        case = self._scorer.case(place)
         numbers = numbers_of(self._scorer, replayed, case)
         subject = self._scorer.benchmark.subject(case)
         for condition, member in targets(unit.condition, self._scorer.together):

@@ -148,7 +148,7 @@ class _Scoring:
             for condition, member in targets(replayed.unit.condition, self._scorer.together):
                 columns = compared.get((replayed.unit.model, condition))
                 if columns is not None and place in shared[condition]:
-                    numbers = numbers_of(self._scorer, replayed, self._scorer.cases.case(place))
+                    numbers = numbers_of(self._scorer, replayed, self._scorer.case(place))
                     columns.add(
                         place, replayed.unit.repeat, replayed.result.outcome, numbers, member=member
                     )

@@ -6,11 +6,9 @@ import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from harness.benchmarks.base import Benchmark, Case, MetricValue, Scored
 from harness.canonical import JSON
@@ -40,6 +38,9 @@ class Scorer:
         self.together = together
         """Condition -> itself, and pool -> its conditions."""
         self._resampling = Resampling()
+        self._groups: dict[str, int] = {}
+        self._clusters = np.arange(len(cases), dtype=np.int64)
+        """One number a case, by its place: equal for cases of one group; of those that were decoded."""
 
     def columns(self, condition: str) -> UnitColumns:
         """Return room for the units of one row."""
@@ -71,16 +72,12 @@ class Scorer:
         intervals = self.benchmark.intervals(table, condition, self.conventions, self._resampling)
         return {path: replace(metric, interval=intervals.get(path)) for path, metric in found.items()}
 
-    @cached_property
-    def _clusters(self) -> NDArray[np.int64]:
-        """One number a case, by its place: equal for cases of one group."""
-        numbers: dict[str, int] = {}
-        found = np.arange(len(self.cases), dtype=np.int64)
-        for place in range(len(self.cases)):
-            group = self.cases.case(place).group
-            if group is not None:
-                found[place] = numbers.setdefault(group, place)
-        return found
+    def case(self, place: int) -> Case:
+        """Return the case at a place; one that is scored is decoded by this, which notes its group."""
+        case = self.cases.case(place)
+        if case.group is not None:
+            self._clusters[place] = self._groups.setdefault(case.group, len(self.cases) + len(self._groups))
+        return case
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +147,7 @@ def rater_row(
     """Return a human rater's row over the wanted cases that they rated; the others are listed."""
     columns, not_rated = scorer.columns(condition), []
     for place in wanted:
-        case = scorer.cases.case(place)
+        case = scorer.case(place)
         if case.id in ratings:
             numbers = scorer.numbers(case, condition, UnitOutcome.VALID, ratings[case.id])
             columns.add(place, 1, UnitOutcome.VALID, numbers)
@@ -186,9 +183,9 @@ def baseline_rows(
         for name, units in _constants(condition, scorer, wanted).items()
     }
     places = sorted({place for member in members for place in wanted[member]})
-    cases = map(scorer.cases.case, places)
+    cases = map(scorer.case, places)
     for name, metrics in sorted(
-        {**found, **scorer.benchmark.baselines(cases, condition, scorer.conventions)}.items()
+        {**found, **scorer.benchmark.baselines(cases, members, scorer.conventions)}.items()
     ):
         yield Row(
             name=name,
@@ -210,11 +207,11 @@ def _constants(
     """Return baseline name -> the units of one that answers every case alike."""
     found: dict[str, UnitColumns] = {}
     for member, name in enumerate(scorer.together[condition]):
-        cases = map(scorer.cases.case, wanted[name])
+        cases = map(scorer.case, wanted[name])
         for baseline, answer in scorer.benchmark.constant_answers(cases, name).items():
             columns = found.setdefault(baseline, scorer.columns(condition))
             for place in wanted[name]:
-                numbers = scorer.numbers(scorer.cases.case(place), name, UnitOutcome.VALID, answer)
+                numbers = scorer.numbers(scorer.case(place), name, UnitOutcome.VALID, answer)
                 columns.add(place, 1, UnitOutcome.VALID, numbers, member=member)
     return {name: columns.units() for name, columns in found.items()}
 

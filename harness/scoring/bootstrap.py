@@ -46,19 +46,23 @@ def sum_intervals(
     statistic: Statistic,
     resampling: Resampling,
     level: float = LEVEL,
+    kind: NDArray[np.int64] | None = None,
 ) -> Mapping[str, Interval]:
     """Return path -> BCa interval of everything that `statistic` makes of sums.
 
-    `summands` (units, k) are added up; `clusters` (units) are resampled with all their `repeats` (units;
-    None is one repeat). Conventions are those of `replicates` and `intervals`. Raises ValueError for lengths
-    that differ and for summands that are not finite.
+    `summands` (units, k; or kinds, with the `kind` of each unit: see `replicates.Units`) are added up;
+    `clusters` (units) are resampled with all their `repeats` (units; None is one repeat). Conventions are
+    those of `replicates` and `intervals`. Raises ValueError for lengths that differ and for summands that are
+    not finite.
     """
-    return intervals_of(replicate(Units.of(summands, clusters, repeats), statistic, resampling), level)
+    return intervals_of(replicate(Units.of(summands, clusters, repeats, kind), statistic, resampling), level)
 
 
 def intervals_of(replicates: Replicates, level: float = LEVEL) -> Mapping[str, Interval]:
     """Return path -> BCa interval of values that were resampled before."""
-    found = bca_intervals(replicates.point, replicates.resampled, replicates.jackknife, level)
+    found = bca_intervals(
+        replicates.point, replicates.resampled, replicates.jackknife, level, replicates.weights
+    )
     return dict(zip(replicates.paths, found, strict=True))
 
 
@@ -101,7 +105,7 @@ def paired_differences(
     """
     _check_paired(first, second)
     point = first.point - second.point
-    resampled, jackknife = first.resampled - second.resampled, first.jackknife - second.jackknife
+    resampled, jackknife = first.resampled - second.resampled, first.without_each - second.without_each
     bca = bca_intervals(point, resampled, jackknife, level)
     percentile = percentile_intervals(point, resampled, len(jackknife), level)
     same = tolerance(point[np.newaxis], resampled).tolist()

@@ -23,6 +23,7 @@ from statistics import NormalDist
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.scoring.replicates import tolerance
 from harness.scoring.resampling import Values
@@ -63,10 +64,15 @@ def bca_interval(point: float, resampled: Values, jackknife: Values, level: floa
 
 
 def bca_intervals(
-    point: Values, resampled: Values, jackknife: Values, level: float = LEVEL
+    point: Values,
+    resampled: Values,
+    jackknife: Values,
+    level: float = LEVEL,
+    weights: NDArray[np.int64] | None = None,
 ) -> list[Interval]:
     """Return the intervals of m values (m) from (resamples, m) and (clusters, m).
 
+    Where clusters are alike, `jackknife` may be (kinds, m), and `weights` (kinds) how many are of each kind.
     None with a reason: a value that is undefined, fewer than two clusters, the same in all resamples, all
     resamples on one side of the value, or undefined in half of them. Where only the acceleration is
     undefined or too large for the formula, the interval is the percentile one, and says so. Raises
@@ -74,8 +80,9 @@ def bca_intervals(
     """
     _check_shapes(point, resampled, jackknife)
     check_level(level)
-    columns = _columns(point, resampled, len(jackknife))
-    return [_bca(column, jackknife[:, place], level) for place, column in enumerate(columns)]
+    each = np.ones(len(jackknife), dtype=np.int64) if weights is None else weights
+    columns = _columns(point, resampled, int(each.sum()))
+    return [_bca(column, jackknife[:, place], each, level) for place, column in enumerate(columns)]
 
 
 def percentile_intervals(
@@ -138,11 +145,11 @@ def _columns(point: Values, resampled: Values, clusters: int) -> list[_Column]:
     ]
 
 
-def _bca(column: _Column, jackknife: Values, level: float) -> Interval:
+def _bca(column: _Column, jackknife: Values, weights: NDArray[np.int64], level: float) -> Interval:
     if reason := _no_interval(column):
         return Interval(None, None, BCA, reason, level=level)
     bias = z_of(share_below(column.ordered, column.point, column.same))
-    influence = acceleration(jackknife, column.same)
+    influence = acceleration(jackknife, column.same, weights)
     low, high = _tails(level)
     if influence is None:
         why = "percentile, as the acceleration of BCa is undefined: the jackknife has no spread or no value"
@@ -193,13 +200,13 @@ def share_below(ordered: Values, value: float, same: float) -> float:
     return (strictly + up_to) / (2 * len(ordered))
 
 
-def acceleration(jackknife: Values, same: float) -> float | None:
-    """Return a of BCa from (clusters) values; None if one is undefined or all are the same."""
+def acceleration(jackknife: Values, same: float, weights: NDArray[np.int64]) -> float | None:
+    """Return a of BCa from (kinds) values, each of so many clusters; None if undefined or all the same."""
     if not np.isfinite(jackknife).all() or np.ptp(jackknife) <= same:
         return None
-    influences = jackknife.mean() - jackknife
+    influences = (weights * jackknife).sum() / weights.sum() - jackknife
     influences /= np.abs(influences).max()
-    return float((influences**3).sum() / (6 * (influences**2).sum() ** 1.5))
+    return float((weights * influences**3).sum() / (6 * (weights * influences**2).sum() ** 1.5))
 
 
 def quantile(ordered: Values, alpha: float) -> float:

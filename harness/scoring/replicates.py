@@ -33,21 +33,24 @@ class Units:
     """What each unit adds to the sums: `summands` (units, k), the `clusters` (units) and `repeats` (units)
     that they belong to; `repeats` None is one repeat.
 
-    Clusters are numbered in the order of their sorted labels, so that rows about the same clusters share
-    draws; a cluster whose units must count nothing takes part by a row of zeros. Raises ValueError for
-    lengths that differ and for a summand that is not finite.
+    Where many units add the same, `summands` may be (kinds, k) and `kind` (units) says which of them each
+    unit adds; every kind has a unit. Clusters are numbered in the order of their sorted labels, so that rows
+    about the same clusters share draws; a cluster whose units must count nothing takes part by a row of
+    zeros. Raises ValueError for lengths that differ and for a summand that is not finite.
     """
 
     summands: Values
     clusters: NDArray[Any]
     repeats: NDArray[Any] | None = None
+    kind: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         if self.summands.ndim != 2:
             raise ValueError(f"summands have the shape (units, k), not {self.summands.shape}")
+        units = len(self.summands) if self.kind is None else len(self.kind)
         for name, labels in (("clusters", self.clusters), ("repeats", self.repeats)):
-            if labels is not None and labels.shape != self.summands.shape[:1]:
-                raise ValueError(f"{name} have the shape {labels.shape}, for {len(self.summands)} units")
+            if labels is not None and labels.shape != (units,):
+                raise ValueError(f"{name} have the shape {labels.shape}, for {units} units")
         if not np.isfinite(self.summands).all():
             raise ValueError("a summand is not finite; leave its unit out, or count it by a summand of 0")
 
@@ -57,27 +60,31 @@ class Units:
         summands: ArrayLike,
         clusters: Sequence[object] | NDArray[Any],
         repeats: Sequence[object] | NDArray[Any] | None = None,
+        kind: NDArray[np.int64] | None = None,
     ) -> Units:
         """Return the same from anything that becomes such arrays."""
         return cls(
             np.asarray(summands, dtype=np.float64),
             np.asarray(clusters),
             None if repeats is None else np.asarray(repeats),
+            kind,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Replicates:
-    """The values of m statistics: `point` (m), `resampled` (resamples, m), `jackknife` (clusters, m).
+    """The values of m statistics: `point` (m), `resampled` (resamples, m), and those without each cluster.
 
-    NaN where a statistic has no value. `clusters` are their sorted labels; the i-th row of `jackknife` is
-    without the i-th cluster.
+    NaN where a statistic has no value. `clusters` are their sorted labels. Many clusters may be alike:
+    `jackknife` (kinds, m) holds the values without one of each kind, and `kind` (clusters) says of which kind
+    each of them is.
     """
 
     paths: tuple[str, ...]
     point: Values
     resampled: Values
     jackknife: Values
+    kind: NDArray[np.int64]
     clusters: NDArray[Any]
     resampling: Resampling
 
@@ -87,24 +94,35 @@ class Replicates:
             raise KeyError(path)
         return self.resampled[:, self.paths.index(path)]
 
+    @property
+    def without_each(self) -> Values:
+        """Return the (clusters, m) values without each cluster."""
+        return self.jackknife[self.kind]
+
+    @property
+    def weights(self) -> NDArray[np.int64]:
+        """Return of how many clusters each row of `jackknife` is."""
+        return np.bincount(self.kind, minlength=len(self.jackknife))
+
 
 def replicate(units: Units, statistic: Statistic, resampling: Resampling) -> Replicates:
     """Return a statistic's values for all units, every resample, and without each cluster.
 
     Without units there are no clusters and no resamples to speak of: all values are NaN.
     """
-    clusters, cells = _cells(units)
-    total = cells.sum(axis=0, keepdims=True)
+    clusters, cells, kind = _cells(units)
+    each = np.bincount(kind, minlength=len(cells)).astype(np.float64)
+    total = np.tensordot(each, cells, axes=1)[np.newaxis]
     paths, point = _evaluated(total, statistic)
     if len(clusters):
-        sums = resampling.weighted_sums(cells.reshape(len(cells), -1))
+        sums = resampling.kind_sums(cells.reshape(len(cells), -1), kind)
         resampled = _evaluated(sums.reshape(-1, *cells.shape[1:]), statistic)[1]
         jackknife = _without_each(cells, total, statistic)
     else:
         point = np.full_like(point, np.nan)
         resampled = np.full((resampling.resamples, len(paths)), np.nan)
         jackknife = np.empty((0, len(paths)))
-    return Replicates(paths, point[0], resampled, jackknife, clusters, resampling)
+    return Replicates(paths, point[0], resampled, jackknife, kind, clusters, resampling)
 
 
 def tolerance(*values: Values) -> Values:
@@ -116,20 +134,35 @@ def tolerance(*values: Values) -> Values:
     return SAME * largest
 
 
-def _cells(units: Units) -> tuple[NDArray[Any], Values]:
-    """Return the clusters' labels and what is summed in each, shape (clusters, repeats, k)."""
+def _cells(units: Units) -> tuple[NDArray[Any], Values, NDArray[np.int64]]:
+    """Return the clusters' labels, the different sums (kinds, repeats, k), and the kind of each cluster."""
     clusters, place = np.unique(units.clusters, return_inverse=True)
+    kind = np.arange(len(place)) if units.kind is None else units.kind
     repeats, repeat = 1, np.zeros(len(place), dtype=np.int64)
     if units.repeats is not None and len(place):
         labels, repeat = np.unique(units.repeats, return_inverse=True)
         repeats = len(labels)
+    if repeats == 1 and len(clusters) == len(place):
+        of_cluster = np.empty_like(kind)
+        of_cluster[place] = kind
+        alike = units.summands[:, np.newaxis]
+        return clusters, *(_alike(alike, of_cluster) if units.kind is None else (alike, of_cluster))
     cells = np.zeros((len(clusters) * repeats, units.summands.shape[1]))
-    if len(place):
-        cell = place * repeats + repeat
-        order = np.argsort(cell, kind="stable")
-        filled, starts = np.unique(cell[order], return_index=True)
-        cells[filled] = np.add.reduceat(units.summands[order], starts, axis=0)
-    return clusters, cells.reshape(len(clusters), repeats, units.summands.shape[1])
+    cell = place * repeats + repeat
+    order = np.argsort(cell, kind="stable")
+    filled, starts = np.unique(cell[order], return_index=True)
+    cells[filled] = np.add.reduceat(units.summands[kind[order]], starts, axis=0)
+    shaped = cells.reshape(len(clusters), repeats, units.summands.shape[1])
+    return clusters, *_alike(shaped, np.arange(len(clusters)))
+
+
+def _alike(cells: Values, order: NDArray[np.int64]) -> tuple[Values, NDArray[np.int64]]:
+    """Return the different cells, and which of them each cluster has; `order`: the row of each cluster."""
+    places: dict[bytes, int] = {}
+    kind = np.array([places.setdefault(cell.tobytes(), len(places)) for cell in cells], dtype=np.int64)
+    if 2 * len(places) > len(cells):
+        return cells, order
+    return cells[np.unique(kind, return_index=True)[1]], kind[order]
 
 
 def _without_each(cells: Values, total: Values, statistic: Statistic) -> Values:

@@ -26,8 +26,8 @@ RESAMPLES: Final = 2_000
 GENERATOR: Final = "PCG64"
 MOST_CLUSTERS: Final = 2**31
 
-_KEPT_BYTES: Final = 20_000_000
-"""The largest matrix that is kept; so many as `_kept` holds."""
+_KEPT_BYTES: Final = 40_000_000
+"""The largest matrix that is kept, at a byte a count; so many as `_kept` holds."""
 
 _CHUNK_DRAWS: Final = 1_000_000
 """Draws at a time, of some 30 bytes each."""
@@ -78,11 +78,22 @@ class Resampling:
         cells = np.asarray(cells, dtype=np.float64)
         if cells.ndim != 2:
             raise ValueError(f"cells have the shape (clusters, k), not {cells.shape}")
-        found = np.empty((self.resamples, cells.shape[1]))
+        return self.kind_sums(cells, np.arange(len(cells)))
+
+    def kind_sums(self, kinds: Values, kind: NDArray[np.int64]) -> Values:
+        """Return the same where many clusters are alike: `kinds` (kinds, k), and the `kind` of each cluster.
+
+        Every kind has a cluster. With as many kinds as clusters, they are the clusters in order.
+        """
+        found = np.empty((self.resamples, kinds.shape[1]))
+        order, starts = np.argsort(kind, kind="stable"), _starts(kind, len(kinds))
         place = 0
-        for drawn in self._chunks(len(cells)):
-            for part in _parts(drawn, cells.size):
-                np.matmul(part.astype(np.float64), cells, out=found[place : place + len(part)])
+        for drawn in self._chunks(len(kind)):
+            counts = drawn
+            if len(kinds) < len(kind):
+                counts = np.add.reduceat(drawn[:, order], starts, axis=1, dtype=np.uint32)
+            for part in _parts(counts, kinds.size):
+                np.matmul(part.astype(np.float64), kinds, out=found[place : place + len(part)])
                 place += len(part)
         return found
 
@@ -95,7 +106,7 @@ class Resampling:
             yield kept[start : start + rows]
 
     def _is_kept(self, clusters: int) -> bool:
-        return self.resamples * clusters * _dtype(clusters).itemsize <= _KEPT_BYTES
+        return self.resamples * clusters <= _KEPT_BYTES
 
 
 @lru_cache(maxsize=2)
@@ -118,21 +129,23 @@ def _drawn(seed: int, resamples: int, clusters: int) -> Iterator[Draws]:
     rows = _chunk_rows(clusters)
     for start in range(0, resamples, rows):
         size = min(rows, resamples - start)
-        halves = np.empty((size, words, 2), dtype=np.uint64)
-        raw = stream.random_raw(size * words).reshape(size, words)
-        np.bitwise_and(raw, np.uint64(0xFFFF_FFFF), out=halves[..., 0])
-        np.right_shift(raw, np.uint64(32), out=halves[..., 1])
-        drawn = halves.reshape(size, 2 * words)[:, :clusters]
-        drawn *= np.uint64(clusters)
+        raw = stream.random_raw(size * words).astype("<u8", copy=False)
+        halves = raw.view("<u4").reshape(size, 2 * words)[:, :clusters]
+        drawn = np.multiply(halves, np.uint64(clusters), dtype=np.uint64)
         drawn >>= np.uint64(32)
-        yield _counted(drawn.astype(np.int64), clusters)
+        yield _counted(drawn.view(np.int64), clusters)
 
 
 def _counted(drawn: NDArray[np.int64], clusters: int) -> Draws:
     rows = len(drawn)
     drawn += (np.arange(rows) * clusters)[:, np.newaxis]
     counts = np.bincount(drawn.reshape(-1), minlength=rows * clusters)
-    return counts.reshape(rows, clusters).astype(_dtype(clusters))
+    return counts.reshape(rows, clusters).astype(_dtype(int(counts.max())))
+
+
+def _starts(kind: NDArray[np.int64], kinds: int) -> NDArray[np.int64]:
+    """Return where each kind begins among clusters in the order of their kinds."""
+    return np.concatenate([[0], np.bincount(kind, minlength=kinds).cumsum()[:-1]])
 
 
 def _parts(drawn: Draws, cells: int) -> list[Draws]:
@@ -147,6 +160,6 @@ def _chunk_rows(clusters: int) -> int:
     return max(1, _CHUNK_DRAWS // max(1, clusters))
 
 
-def _dtype(clusters: int) -> np.dtype[np.unsignedinteger[Any]]:
-    """Return a type that holds all draws falling on one cluster."""
-    return np.dtype(np.uint16) if clusters < 2**16 else np.dtype(np.uint32)
+def _dtype(most: int) -> np.dtype[np.unsignedinteger[Any]]:
+    """Return the smallest type that holds a count: a cluster is hardly ever drawn more than ten times."""
+    return np.min_scalar_type(most)

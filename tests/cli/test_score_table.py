@@ -85,8 +85,10 @@ def test_raters_and_baselines_stand_below_a_rule_and_without_a_rank() -> None:
     lines = text.splitlines()
     rule = [place for place, line in enumerate(lines) if line.startswith("---")][1]
     assert lines[rule - 1].split()[:2] == ["1", "m"]
-    assert lines[rule + 1].split()[:2] == ["junior", "(rater)"]
-    assert lines[rule + 2].split()[:2] == ["nothing", "(baseline)"]
+    assert lines[rule + 1].split() == ["raters:"]
+    assert lines[rule + 2].split()[:2] == ["junior", "250"]
+    assert lines[rule + 3].split() == ["baselines:"]
+    assert lines[rule + 4].split()[:2] == ["nothing", "250"]
 
 
 def test_every_number_has_its_n() -> None:  # F12 F19
@@ -160,7 +162,8 @@ class Other(Triage):
 
 
 def test_a_benchmark_brings_its_columns_and_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.cli.score_table.get_benchmark", lambda name: Other())
+    for module in ("score_table", "score_notes"):
+        monkeypatch.setattr(f"harness.cli.{module}.get_benchmark", lambda name: Other())
     rows = row("m", 0.5, rank=1), row("echo", 0.1, kind="baseline")
     for one in rows:
         one["as_answered"] = one["valid_only"] = {"bleu.four": metric(0.25, 250) | {"ci": [-0.125, 0.5]}}
@@ -175,3 +178,77 @@ def test_baselines_that_stand_in_the_table_are_explained_and_no_others() -> None
     text = " ".join(render(score(row("m", 0.5), row("prevalence", 0.2, kind="baseline"))).split())
     assert "prevalence: guesses each label" in text and "it uses the references" in text
     assert "refers no one" not in text
+
+
+def ablated(name: str, gain: float, low: float, high: float) -> dict[str, Any]:
+    found = row(name, None, condition="ablation")
+    metrics = {f"gain.opg.{path}": metric(gain, 250) for path in ("mean", "share_above_0.1")}
+    metrics["gain.opg.mean"]["ci"] = [low, high]
+    return found | {"as_answered": metrics, "valid_only": metrics}
+
+
+def test_negative_numbers_and_their_intervals_keep_their_gaps() -> None:
+    text = render(score(ablated("m", -0.009, -0.165, -0.119), ablated("long-model-name", 0.5, 0.1, 0.9)))
+    assert line_with(text, " m ").split() == ["-", "m", "250", "100", "-0.009", "-0.165,-0.119", "-0.009"]
+    assert len({len(line) for line in text.splitlines() if line.startswith("----")}) == 1
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_column_of_a_condition_that_was_not_asked_is_not_there() -> None:
+    text = render(score(ablated("m", 0.2, 0.1, 0.3)))
+    assert "+opg" in text.split("ablation: valid")[0]
+    assert "+compl" not in text.split("gain: mean;")[0].split("ablation: case F1")[0]
+
+
+def test_where_both_readings_are_one_there_is_one_table() -> None:
+    verdicts = {"failure.any.case_share": metric(0.25, 240)}
+    judged = row("m", None) | {"as_answered": verdicts, "valid_only": verdicts}
+    step = {"kind": "judge", "model": "j", "source": "0123456789abcdef", "not_shown": []}
+    text = render(score(judged, benchmark="triage.judge", step=step))
+    assert "both: judged (an answer without a verdict is in no number)" in text
+    assert "worst value" not in text and "valid answers only" not in text
+    assert line_with(text, " m ").split() == ["-", "m", "240", "100", "0.250", "-"]
+
+
+def test_agreement_with_people_is_told_by_dimension() -> None:
+    def said(value: float | None) -> dict[str, Any]:
+        return metric(value, 60)
+
+    dimension = {
+        "n": 60, "confusion": {"tp": 0, "fp": 0, "fn": 0, "tn": 60}, "accuracy": said(1.0),
+        "kappa": said(None), "note": "agreement is about absence",
+    }  # fmt: skip
+    found = {
+        "n_graded": 62, "not_judged": 2, "dimensions": {"D1_Neglect": dimension},
+        "mean_accuracy": said(0.953) | {"ci": [0.91, 0.98]},
+    }  # fmt: skip
+    text = render(score(row("m", 0.5, rank=1), agreement={"raters": {"ann": found}}))
+    assert "agreement with ann: mean accuracy 0.953 (95% CI 0.910-0.980), n=60 of 62" in text
+    assert "  D1_Neglect: 1.000, kappa -; tp 0, fp 0, fn 0, tn 60 (agreement is about" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_what_is_to_be_said_of_several_rows_is_said_once() -> None:
+    rows = [row(name, 0.5, rank=1) for name in ("a", "b", "c")]
+    for one in rows:
+        one["as_answered"]["over_referral.mean_count"] = metric(1.5, 240)
+    text = render(score(*rows))
+    assert text.count("  all: over/case n=240") == text.count("n=240") == 2  # in both readings
+    rows[2]["as_answered"]["over_referral.mean_count"] = metric(1.5, 230)
+    text = render(score(*rows))
+    assert "  a, b: over/case n=240" in text and "  c: over/case n=230" in text
+
+
+def test_a_baseline_that_is_another_in_another_table_is_told_for_both(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Both(Other):
+        def table(self, condition: str) -> ScoreTable:
+            note = {"echo": f"repeats the {condition}"}
+            return ScoreTable((), "bleu.four", (MetricColumn("bleu.four", ("BLEU", "4")),), "", note)
+
+    for module in ("score_table", "score_notes"):
+        monkeypatch.setattr(f"harness.cli.{module}.get_benchmark", lambda name: Both())
+    one = row("echo", 0.1, kind="baseline")
+    text = render(score(one, one | {"condition": "opg"}, benchmark="other"))
+    assert "echo (both): repeats the both" in text and "echo (opg): repeats the opg" in text

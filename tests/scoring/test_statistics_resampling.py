@@ -8,6 +8,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from harness.scoring.bootstrap import intervals_of
+from harness.scoring.resampling import Values
 from harness.scoring.statistics import Resampling, Units, replicate
 
 
@@ -125,7 +127,7 @@ def test_clusters_are_numbered_by_their_sorted_labels_so_that_order_of_units_is_
         Units.of(values[order], labels[order]), lambda sums: {"x": sums[..., 0]}, Resampling(resamples=20)
     )
     assert np.array_equal(one.resampled, other.resampled)
-    assert np.array_equal(one.jackknife, other.jackknife)
+    assert np.array_equal(one.without_each, other.without_each)
     assert one.clusters.tolist() == labels.tolist()
 
 
@@ -154,7 +156,7 @@ def test_replicates_are_what_a_loop_over_drawn_units_gives() -> None:
     assert found.point[0] == pytest.approx(ratio(np.ones(12)), rel=1e-12)
     assert found.of("ratio") == pytest.approx([ratio(row) for row in drawing.counts(12)], rel=1e-12)
     left = [ratio(np.arange(12) != cluster) for cluster in range(12)]
-    assert found.jackknife[:, 0] == pytest.approx(left, rel=1e-12)
+    assert found.without_each[:, 0] == pytest.approx(left, rel=1e-12)
     with pytest.raises(KeyError):
         found.of("else")
 
@@ -172,8 +174,8 @@ def test_what_is_left_without_the_only_cluster_that_counts_is_nothing_and_no_res
         lambda sums: {"ratio": sums[..., 0] / sums[..., 1]},
         Resampling(resamples=2),
     )
-    assert np.isnan(found.jackknife[0, 0])
-    assert found.jackknife[1, 0] == 1
+    assert np.isnan(found.without_each[0, 0])
+    assert found.without_each[1, 0] == 1
 
 
 def test_no_units_have_no_values() -> None:
@@ -181,7 +183,7 @@ def test_no_units_have_no_values() -> None:
         Units.of(np.empty((0, 2)), []), lambda sums: {"x": sums[..., 0]}, Resampling(resamples=3)
     )
     assert np.isnan(found.point).all() and np.isnan(found.resampled).all()
-    assert found.jackknife.shape == (0, 1)
+    assert found.without_each.shape == (0, 1)
 
 
 def test_a_statistic_of_many_clusters_is_asked_in_parts() -> None:
@@ -194,4 +196,27 @@ def test_a_statistic_of_many_clusters_is_asked_in_parts() -> None:
     summands = np.ones((30_000, 40))
     found = replicate(Units.of(summands, np.arange(30_000)), statistic, Resampling(resamples=5))
     assert max(seen) <= 25_000
-    assert found.jackknife.tolist() == [[1.0]] * 30_000
+    assert found.without_each.tolist() == [[1.0]] * 30_000
+
+
+@pytest.mark.parametrize("per_cluster", [1, 3])
+@pytest.mark.parametrize("kinds", [4, 400])
+def test_units_that_are_alike_count_as_if_each_stood_for_itself(per_cluster: int, kinds: int) -> None:
+    generator = np.random.Generator(np.random.PCG64(8))
+    kind = np.concatenate([np.arange(kinds), generator.integers(0, kinds, 600 - kinds)])
+    generator.shuffle(kind)
+    different = generator.integers(0, 9, (kinds, 3)).astype(np.float64)
+    clusters = np.array([f"case {place // per_cluster % 150}" for place in range(600)])[::-1]
+    if per_cluster == 1:
+        clusters = np.array([f"case {place}" for place in range(600)])[::-1]
+
+    def ratio(sums: Values) -> dict[str, Values]:
+        return {"ratio": sums[..., 0] / (1 + sums[..., 1] + sums[..., 2])}
+
+    each = replicate(Units.of(different[kind], clusters), ratio, Resampling(resamples=200))
+    alike = replicate(Units.of(different, clusters, kind=kind), ratio, Resampling(resamples=200))
+    assert alike.point == pytest.approx(each.point, rel=1e-12)
+    assert alike.resampled == pytest.approx(each.resampled, rel=1e-12)
+    assert alike.without_each == pytest.approx(each.without_each, rel=1e-12)
+    assert alike.weights.sum() == len(alike.clusters) == len(set(clusters))
+    assert intervals_of(alike)["ratio"] == intervals_of(each)["ratio"]

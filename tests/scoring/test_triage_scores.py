@@ -6,6 +6,7 @@ import hashlib
 import json
 import random
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,6 +59,19 @@ TOY = (
     unit(case("none")),
     failed(case("lost", GINGIVITIS, FILLING)),
 )
+BINS = ("0", "1", "2", "3", "4", "5+")
+
+
+def counted_case(needed: str, named: int, too_many: int = 0) -> Mapping[str, tuple[float, int]]:
+    """Return the domain counts of the one answered case that needs so many domains."""
+    values = {
+        "predicted_mean": named, "absolute_error": too_many, "share_exact": float(not too_many),
+        "share_over": float(too_many > 0), "share_under": 0.0,
+        **{f"predicted.{n}": float(n == str(named)) for n in BINS},
+    }  # fmt: skip
+    return {f"domain_count.true.{needed}.{path}": (value, 1) for path, value in values.items()}
+
+
 # Fine: extraction tp 2; gingivitis fn 2; filling fn 1; severe fp 1; molar fp 1.
 # Coarse: OMFS tp 2; Perio tp 1 fn 1; Cariology fn 1; Endo fp 1.
 GOLDEN = {
@@ -94,18 +108,39 @@ GOLDEN = {
     "by_domains.2.fine.micro_f1": (2 / (2 + 2 + 3), 2),
     "by_domains.2.over_referral.mean_count": (2.0, 1),
     "by_domains.2.under_referral.mean_count": (3 / 2, 2),
+    # Domains needed and named by the three that were answered: 1 and 1, 2 and 3, 0 and 0.
+    "domain_count.true_mean": (1.0, 3),
+    "domain_count.predicted_mean": (4 / 3, 3),
+    "domain_count.absolute_error": (1 / 3, 3),
+    "domain_count.share_exact": (2 / 3, 3),
+    "domain_count.share_over": (1 / 3, 3),
+    "domain_count.share_under": (0.0, 3),
+    **{f"domain_count.predicted.{n}": (1 / 3 if n in ("0", "1", "3") else 0.0, 3) for n in BINS},
+    **counted_case("0", named=0),
+    **counted_case("1", named=1),
+    **counted_case("2", named=3, too_many=1),
 }
+UNANSWERED = ("3", "4", "5+")
+
+
+def is_confusion(path: str) -> bool:
+    """Tell whether a path is a cell of the confusion matrix of domain counts, which has no interval."""
+    return path.startswith("domain_count.true.") and path.split(".")[3] == "predicted"
 
 
 def test_toy_cases_score_as_counted_by_hand() -> None:
     found = score(TOY, CONVENTIONS)
-    empty = {path for path in found if path.startswith(("by_domains.3.", "by_domains.4.", "by_domains.5+."))}
-    assert set(found) == set(GOLDEN) | empty
-    assert len(empty) == 15
+    empty = {path for path in found if path.startswith("by_domains.") and path.split(".")[1] in UNANSWERED}
+    uncounted = {
+        path for path in found if path.startswith("domain_count.true.") and path.split(".")[2] in UNANSWERED
+    }
+    assert set(found) == set(GOLDEN) | empty | uncounted
+    assert (len(empty), len(uncounted)) == (15, 33)
     for path, (value, n) in GOLDEN.items():
         assert found[path].value == pytest.approx(value, abs=1e-12), path
         assert (found[path].n, found[path].reason) == (n, None), path
     assert all(found[path] == MetricValue(None, 0, "no such case was scored") for path in empty)
+    assert all(found[path] == MetricValue(None, 0, "no such case was answered") for path in uncounted)
 
 
 def test_conventions_change_what_they_name() -> None:
@@ -196,10 +231,56 @@ def test_the_case_with_five_or_more_domains_is_in_the_last_group() -> None:
     assert found["by_domains.5+.under_referral.mean_count"] == MetricValue(6.5, 2)
 
 
+def test_domain_counts_are_those_of_a_plain_count() -> None:
+    units = [one for one in longer_row(6) if one.prediction is not None]
+    whose = {label: domain for domain, labels in DOMAINS.items() for label in labels}
+    pairs = []
+    for one in units:
+        answer: Any = one.prediction
+        labels: Any = one.case.reference["labels"]
+        named = sum(any(members.values()) for members in answer["triage_output"].values())
+        pairs.append((len({whose[label] for label in labels}), named))
+    found = score([*units, failed(case("lost", EXTRACT, FILLING))], CONVENTIONS)
+
+    def mean(values: Sequence[float]) -> float:
+        return sum(values) / len(values)
+
+    for name, chosen in {
+        "": pairs,
+        **{f"true.{n}.": [pair for pair in pairs if pair[0] == n] for n in range(5)},
+        "true.5+.": [pair for pair in pairs if pair[0] >= 5],
+    }.items():
+        assert len(chosen) > 0, name
+        for path, value in {
+            "predicted_mean": mean([b for _, b in chosen]),
+            "absolute_error": mean([abs(a - b) for a, b in chosen]),
+            "share_exact": mean([a == b for a, b in chosen]),
+            "share_over": mean([b > a for a, b in chosen]),
+            "share_under": mean([b < a for a, b in chosen]),
+            **{f"predicted.{n}": mean([b == n for _, b in chosen]) for n in range(5)},
+            "predicted.5+": mean([b >= 5 for _, b in chosen]),
+        }.items():
+            metric = found[f"domain_count.{name}{path}"]
+            assert metric.value == pytest.approx(value, abs=1e-12), (name, path)
+            assert metric.n == len(chosen)
+
+
+def test_a_curve_over_complexity_and_both_sides_of_referral_have_intervals() -> None:
+    found = Triage().intervals(table(longer_row(3)), "both", CONVENTIONS, Resampling(resamples=200))
+    curve = [f"by_domains.{n}.{path}" for n in ("1", "2", "3", "4", "5+")
+             for path in ("case_f1", "fine.exact_match")]
+    sides = [f"{side}.{path}" for side in ("over_referral", "under_referral")
+             for path in ("mean_count", "case_share", "label_share")]
+    for path in (*curve, *sides, "domain_count.predicted_mean", "domain_count.true.3.predicted_mean"):
+        assert found[path].low is not None and found[path].high is not None, path
+    exact = [path for path in found if found[path].method == "clopper-pearson"]
+    assert "domain_count.share_under" in exact and "domain_count.true.2.share_exact" in exact
+
+
 def test_the_baseline_that_refers_no_one() -> None:
     cases = [one.case for one in TOY]
     constant = Triage().constant_answers(cases, "both")
-    drawn = Triage().baselines(cases, "both", CONVENTIONS)
+    drawn = Triage().baselines(cases, ["both"], CONVENTIONS)
     assert {*constant, *drawn} == set(Triage().table("both").baseline_notes) == {"nothing", "prevalence"}
     found = score([Scored(one, "both", UnitOutcome.VALID, constant["nothing"]) for one in cases], CONVENTIONS)
     assert found == score([unit(one) for one in cases], CONVENTIONS)
@@ -239,7 +320,9 @@ def test_the_prevalence_baseline_keeps_every_digit(zero_division: str, empty: st
         assert found["case_f1"].value == 0.1253920334603668
         assert found["by_domains.5+.fine.micro_f1"] == MetricValue(0.1853557407153748, 3)
     # Of all values, counted flag by flag when this test was written.
-    values = sorted((path, one.value, one.n, one.reason) for path, one in found.items())
+    values = sorted(
+        (path, one.value, one.n, one.reason) for path, one in found.items() if "domain_count" not in path
+    )
     everything = hashlib.sha256(repr(values).encode()).hexdigest()
     assert everything == PREVALENCE[zero_division, empty]
 
@@ -286,8 +369,10 @@ def test_intervals_rest_on_sums_that_give_the_values_again(zero_division: str, e
     for units in (longer_row(1), longer_row(2, 12), list(TOY), list(TOY[:1]), list(TOY[2:3]), list(TOY[3:])):
         values = score(units, conventions)
         again = values_of_sums(table(units), conventions)
-        assert again.keys() == values.keys()
+        assert again.keys() == {path for path in values if not is_confusion(path)}
         for path, metric in values.items():
+            if is_confusion(path):
+                continue
             expected = np.nan if metric.value is None else metric.value
             assert again[path] == pytest.approx(expected, abs=1e-12, nan_ok=True), path
 
@@ -296,9 +381,9 @@ def test_every_value_lies_within_its_interval_and_every_path_has_one() -> None:
     units = longer_row(3)
     found = Triage().intervals(table(units), "both", CONVENTIONS, Resampling(resamples=500))
     values = score(units, CONVENTIONS)
-    assert found.keys() == values.keys()
-    for path, metric in values.items():
-        interval = found[path]
+    assert found.keys() == {path for path in values if not is_confusion(path)}
+    for path, interval in found.items():
+        metric = values[path]
         assert metric.value is not None and interval.low is not None and interval.high is not None, path
         assert interval.low <= metric.value <= interval.high, path
     assert found["fine.exact_match"].method == "clopper-pearson"

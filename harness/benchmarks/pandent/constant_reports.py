@@ -19,24 +19,33 @@ from harness.benchmarks.pandent.findings import FINDINGS, Finding
 from harness.canonical import JSON
 
 
+def constant_reports(cases: Sequence[Case]) -> dict[str, JSON]:
+    """Return baseline name -> its clinical report: `nothing`, `fixed template` and `typical report`."""
+    nothing, typical = compose(usual_findings([])), typical_report(cases)
+    reports: dict[str, JSON] = {"nothing": nothing, "fixed template": fixed_template(cases)}
+    return reports if typical is None else reports | {"typical report": typical}
+
+
 def fixed_template(cases: Sequence[Case]) -> str:
     """Return the clinical report of the usual findings, each in the first of our sentences."""
     return compose(usual_findings([_findings(case) for case in cases]))
 
 
 def usual_findings(findings: Sequence[Mapping[str, JSON]]) -> dict[str, JSON]:
-    """Return for each finding what most cases have, of those in which somebody looked.
+    """Return for each finding what is usual; see `usual_value`."""
+    return {finding.id: usual_value(finding, [one[finding.id] for one in findings]) for finding in FINDINGS}
+
+
+def usual_value(finding: Finding, values: Sequence[JSON]) -> JSON:
+    """Return what most cases have of a finding, of those in which somebody looked (null: nobody did).
 
     Positive where more than half of them are. Then the teeth are those of at least half of the positive
     cases, else the single most frequent tooth (the lowest number of several); the bridges are the most
-    frequent ones of a case; nothing is described. Without any case every finding is none.
+    frequent ones of a case; nothing is described. Without any case it is none.
     """
-    usual: dict[str, JSON] = {}
-    for finding in FINDINGS:
-        values = [one[finding.id] for one in findings if one[finding.id] is not None]
-        positive = [value for value in values if is_positive(finding, value)]
-        usual[finding.id] = _usual(finding, positive if 2 * len(positive) > len(values) else [])
-    return usual
+    looked = [value for value in values if value is not None]
+    positive = [value for value in looked if is_positive(finding, value)]
+    return _usual(finding, positive if 2 * len(positive) > len(looked) else [])
 
 
 def typical_report(cases: Sequence[Case]) -> str | None:
@@ -48,9 +57,7 @@ def typical_report(cases: Sequence[Case]) -> str | None:
     codes = {case.id: [answer_code(one, _findings(case)[one.id]) for one in FINDINGS] for case in cases}
     counts = [Counter(column) for column in zip(*codes.values(), strict=True)]
     agreeing = {
-        case_id: sum(
-            count[code] for count, code in zip(counts, row, strict=True) if code is not None
-        )
+        case_id: sum(count[code] for count, code in zip(counts, row, strict=True) if code is not None)
         for case_id, row in codes.items()
     }
     written = [case for case in cases if case.reference["report"] is not None]

@@ -133,8 +133,10 @@ PAIRS: Final[Mapping[str, PairWording]] = MappingProxyType(
             one=Wording(
                 ("The {side} maxillary sinus is not clear.", "The {side} antrum shows a change."),
                 ("The {side} maxillary sinus is clear.", "The {side} antrum is well aerated."),
-                ("The {side} maxillary sinus is not clear: {description}.",
-                 "The {side} antrum: {description}."),
+                (
+                    "The {side} maxillary sinus is not clear: {description}.",
+                    "The {side} antrum: {description}.",
+                ),
             ),
             both=Wording(
                 ("Neither maxillary sinus is clear.", "Both antra show a change."),

@@ -12,7 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from harness.benchmarks.base import UnitTable
+from harness.benchmarks.base import UnitNumbers, UnitTable
+from harness.benchmarks.triage import domain_counts
 from harness.benchmarks.triage.taxonomy import DOMAIN_COLUMNS, DOMAINS, LABELS
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval
@@ -26,40 +27,50 @@ _UNIT_SUMS: Final = (
     "tp", "fp", "fn",
 )  # fmt: skip
 """Sums over units that are no counts of single labels, in the order of their columns."""
+_PLACES: Final = tuple(
+    np.cumsum([3 * len(LABELS), 3 * len(DOMAINS), len(_UNIT_SUMS) * (1 + len(_GROUPS))]).tolist()
+)
+"""Where the sums of coarse labels, of units, and of domain counts begin."""
 
 
 def intervals(
     units: UnitTable, conventions: Mapping[str, str], resampling: Resampling
 ) -> dict[str, Interval]:
-    """Return metric path -> interval of all units of a row, for every path of `triage.scores`."""
-    sums = _Sums(units, float(conventions["case_f1_empty"]))
+    """Return metric path -> interval of all units of a row, for every path of `triage.scores` but the rows
+    of the confusion matrix of domain counts."""
+    # Many units are alike, and the sums of one have many columns.
+    answered, truth, given = units.numbers.T
+    codes = (answered * 2 ** len(LABELS) + truth) * 2 ** len(LABELS) + given  # whole numbers below 2**53
+    _, first, kind = np.unique(codes, return_index=True, return_inverse=True)
+    columns = _Sums(units.numbers[first], float(conventions["case_f1_empty"])).columns
     found = dict(
         sum_intervals(
-            sums.columns,
+            columns,
             units.clusters,
             units.repeats,
             lambda drawn: dict(_values(drawn, conventions["zero_division"])),
             resampling,
+            kind=kind,
         )
     )
     if len(np.unique(units.clusters)) == len(units):
-        found.update(_shares(sums.columns.sum(axis=0)))
+        found.update(_shares(np.bincount(kind, minlength=len(columns)) @ columns))
     return found
 
 
 def values_of_sums(units: UnitTable, conventions: Mapping[str, str]) -> dict[str, float]:
     """Return metric path -> the value that the sums of all units give; NaN where undefined."""
-    sums = _Sums(units, float(conventions["case_f1_empty"])).columns.sum(axis=0)
+    sums = _Sums(units.numbers, float(conventions["case_f1_empty"])).columns.sum(axis=0)
     return {path: float(value) for path, value in _values(sums, conventions["zero_division"])}
 
 
 class _Sums:
-    """What each unit adds, shape (units, sums): fine and coarse tp, fp and fn by label, and `_UNIT_SUMS`, of
-    all units and of each group by the number of domains that the case needs.
+    """What each unit adds, shape (units, sums): fine and coarse tp, fp and fn by label, `_UNIT_SUMS`, of
+    all units and of each group by the number of domains that the case needs, and those of `domain_counts`.
     """
 
-    def __init__(self, units: UnitTable, case_f1_empty: float) -> None:
-        answered, truth, given = units.numbers.T
+    def __init__(self, numbers: UnitNumbers, case_f1_empty: float) -> None:
+        answered, truth, given = numbers.T
         said = answered == 1
         truth_codes, given_codes = truth.astype(np.uint32), given.astype(np.uint32)
         coarse_truth, coarse_given = (any_of(codes, DOMAIN_COLUMNS) for codes in (truth_codes, given_codes))
@@ -73,6 +84,7 @@ class _Sums:
                 *_label_sums(coarse_truth, coarse_given, len(DOMAINS)),
                 unit_sums,
                 *groups,
+                domain_counts.unit_sums(needed, np.bitwise_count(coarse_given), said),
             ],
             axis=1,
         )
@@ -98,12 +110,13 @@ def _unit_sums(truth: Codes, given: Codes, said: Values, case_f1_empty: float) -
 
 def _values(sums: Values, zero: str) -> Iterator[tuple[str, Values]]:
     """Yield every path with its values (...) from sums (..., sums); NaN where undefined."""
-    fine, coarse, rest = np.split(sums, [3 * len(LABELS), 3 * (len(LABELS) + len(DOMAINS))], axis=-1)
-    each = np.split(rest, 1 + len(_GROUPS), axis=-1)
+    fine, coarse, unit_sums, counts = np.split(sums, _PLACES, axis=-1)
+    each = np.split(unit_sums, 1 + len(_GROUPS), axis=-1)
+    yield from ((f"domain_count.{path}", value) for path, value in domain_counts.values(counts).items())
     units = _named(each[0])
     undefined = _undefined(units, zero)
-    for space, counts, exact in (("fine", fine, "fine_exact"), ("coarse", coarse, "coarse_exact")):
-        tp, fp, fn = np.split(counts, 3, axis=-1)
+    for space, labels, exact in (("fine", fine, "fine_exact"), ("coarse", coarse, "coarse_exact")):
+        tp, fp, fn = np.split(labels, 3, axis=-1)
         yield f"{space}.macro_f1", _macro(2 * tp, 2 * tp + fp + fn, tp + fn, undefined, zero)
         yield f"{space}.macro_recall", _macro(tp, tp + fn, tp + fn, undefined, zero)
         totals = tp.sum(axis=-1), fp.sum(axis=-1), fn.sum(axis=-1)
@@ -138,7 +151,8 @@ def _referrals(units: Mapping[str, Values]) -> Iterator[tuple[str, Values]]:
 
 def _shares(totals: Values) -> Iterator[tuple[str, Interval]]:
     """Yield the exact intervals of shares of units."""
-    each = np.split(totals[3 * (len(LABELS) + len(DOMAINS)) :], 1 + len(_GROUPS))
+    _, _, unit_sums, counts = np.split(totals, _PLACES)
+    each = np.split(unit_sums, 1 + len(_GROUPS))
     units = _named(each[0])
     for path, part, whole in (
         ("fine.exact_match", "fine_exact", "units"),
@@ -148,9 +162,10 @@ def _shares(totals: Values) -> Iterator[tuple[str, Interval]]:
     ):
         yield path, clopper_pearson(int(units[part]), int(units[whole]))
     for (name, _, _), group in zip(_GROUPS, each[1:], strict=True):
-        counts = _named(group)
+        group_sums = _named(group)
         path = f"by_domains.{name}.fine.exact_match"
-        yield path, clopper_pearson(int(counts["fine_exact"]), int(counts["units"]))
+        yield path, clopper_pearson(int(group_sums["fine_exact"]), int(group_sums["units"]))
+    yield from ((f"domain_count.{path}", found) for path, found in domain_counts.share_intervals(counts))
 
 
 def _named(unit_sums: Values) -> Mapping[str, Values]:

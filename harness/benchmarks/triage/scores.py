@@ -10,6 +10,7 @@
 - `by_domains.<1|2|3|4|5+>.*`: `case_f1`, `fine.exact_match`, `fine.micro_f1`, `over_referral.mean_count` and
   `under_referral.mean_count` by the number of domains that the case truly needs; cases that need none
   are in no such group.
+- `domain_count.*`: the number of domains named beside the number needed; see `triage.domain_counts`.
 
 n counts units. The paper prints no formulas, and none for labels that never occur: see `conventions`,
 whose meaning `harness.scoring.multilabel` gives, and which hold for the groups as well.
@@ -22,8 +23,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.benchmarks.base import MetricValue, UnitNumbers
+from harness.benchmarks.triage import domain_counts
 from harness.benchmarks.triage.taxonomy import DOMAIN_COLUMNS, DOMAINS, LABELS
 from harness.scoring.label_codes import Codes, Flags, any_of
 from harness.scoring.multilabel import (
@@ -69,8 +72,8 @@ def measures(
     """
     zero, empty = conventions["zero_division"], float(conventions["case_f1_empty"])
     fine = tally(truth, predicted, answered, len(LABELS), case_f1_empty=empty)
-    coarse_truth = any_of(truth, DOMAIN_COLUMNS)
-    coarse = tally(coarse_truth, any_of(predicted, DOMAIN_COLUMNS), answered, len(DOMAINS))
+    coarse_truth, named = any_of(truth, DOMAIN_COLUMNS), any_of(predicted, DOMAIN_COLUMNS)
+    coarse = tally(coarse_truth, named, answered, len(DOMAINS))
     found = {
         **dict(_space("fine", fine, zero)),
         **dict(_space("coarse", coarse, zero)),
@@ -84,6 +87,7 @@ def measures(
         units = truth[inside], predicted[..., inside], answered[inside]
         group = tally(*units, len(LABELS), by_label=False, case_f1_empty=empty)
         found.update(_group(f"by_domains.{name}", group, zero))
+    found.update(_domain_counts(needed, np.bitwise_count(named), answered))
     return found
 
 
@@ -124,6 +128,15 @@ def _referrals(counts: Tally) -> Iterator[tuple[str, Measure]]:
         ("under_referral.label_share", ratio(missed, missed + shared), counts.units, why_under),
     ):
         yield name, Measure(values, n, why)
+
+
+def _domain_counts(
+    needed: NDArray[np.uint8], named: NDArray[np.uint8], answered: Flags
+) -> Iterator[tuple[str, Measure]]:
+    counts = domain_counts.counted(needed, named, answered)
+    for path, values, n in domain_counts.measured(counts):
+        why = "no such case was answered" if path.startswith("true.") else _NO_ANSWERS
+        yield f"domain_count.{path}", Measure(values, n, why)
 
 
 def _group(name: str, counts: Tally, zero: str) -> Iterator[tuple[str, Measure]]:

@@ -28,6 +28,7 @@ from harness.benchmarks.base import (
 )
 from harness.benchmarks.case_files import copy_folder
 from harness.benchmarks.prompts import check_placeholders, load_prompt, load_schema, placeholders, render
+from harness.benchmarks.triage import ablation
 from harness.benchmarks.triage.cases import ROLE, check_cases, load_cases
 from harness.benchmarks.triage.filling import fill_answer
 from harness.benchmarks.triage.taxonomy import ALIASES, DOMAIN_OF, answer_of
@@ -200,12 +201,12 @@ class Triage:
         return fill_answer(self.aliases(value), answer)
 
     def pools(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        """Return nothing: each condition is scored by itself."""
-        return {}
+        """Return the modality ablation where `both` and a modality alone are asked; see `triage.ablation`."""
+        return ablation.pools(conditions)
 
     def table(self, condition: str) -> ScoreTable:
-        """Return how the rows of a condition are scored and shown, all alike."""
-        return _TABLE
+        """Return how the rows of a condition, all alike, or of the ablation are scored and shown."""
+        return ablation.TABLE if condition == ablation.POOL else _TABLE
 
     def subject(self, case: Case) -> Subject | None:
         """Return None: these are cases of their own."""
@@ -223,6 +224,10 @@ class Triage:
         self, units: UnitTable, condition: str, conventions: Mapping[str, str]
     ) -> Mapping[str, MetricValue]:
         """Return every metric path of one row; see `triage.scores` for their definitions."""
+        if condition == ablation.POOL:
+            from harness.benchmarks.triage.gains import gains
+
+            return gains(units, conventions)
         from harness.benchmarks.triage.scores import score
 
         return score(units.numbers, conventions)
@@ -231,6 +236,10 @@ class Triage:
         self, units: UnitTable, condition: str, conventions: Mapping[str, str], resampling: Resampling
     ) -> Mapping[str, Interval]:
         """Return the intervals of one row's metrics; see `triage.intervals`."""
+        if condition == ablation.POOL:
+            from harness.benchmarks.triage.gains import gain_intervals
+
+            return gain_intervals(units, conventions, resampling)
         from harness.benchmarks.triage.intervals import intervals
 
         return intervals(units, conventions, resampling)
@@ -246,9 +255,11 @@ class Triage:
         return {"nothing": answer_of([])}
 
     def baselines(
-        self, cases: Iterable[Case], condition: str, conventions: Mapping[str, str]
+        self, cases: Iterable[Case], members: Sequence[str], conventions: Mapping[str, str]
     ) -> Mapping[str, Mapping[str, MetricValue]]:
-        """Return the row `prevalence`; see `triage.baselines`."""
+        """Return the row `prevalence`; see `triage.baselines`. Draws gain nothing by what they see."""
+        if len(members) > 1:
+            return {}
         from harness.benchmarks.triage.baselines import baselines
 
         return baselines(cases, conventions)

@@ -1,0 +1,78 @@
+"""What scoring clinical reports takes beside code: METEOR's program and WordNet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType, TracebackType
+from typing import Final
+
+from harness.errors import MetricUnavailableError
+from harness.scoring.meteor15 import FIELDS, Meteor15
+from harness.scoring.meteor2005 import Meteor2005, open_meteor2005
+
+REPORT_CONVENTIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {"meteor15": ("if-installed", "off"), "meteor2005": ("if-installed", "off")}
+)
+"""Each METEOR may be left out; one that cannot be computed here is null and says what to install."""
+
+_OFF: Final = "off"
+
+
+class ReportTools:
+    """A context manager that ends METEOR's program; nothing is started or loaded before it is needed.
+
+    `why` says metric -> reason of those that could not be computed, once one was wanted.
+    """
+
+    def __init__(
+        self,
+        conventions: Mapping[str, str],
+        *,
+        meteor15: Callable[[], Meteor15] = Meteor15,
+        meteor2005: Callable[[], Meteor2005] = open_meteor2005,
+    ) -> None:
+        self.why: dict[str, str] = {
+            name: f"switched off by the convention {name}=off"
+            for name in REPORT_CONVENTIONS
+            if conventions[name] == _OFF
+        }
+        self._start15, self._open2005 = meteor15, meteor2005
+        self._meteor15: Meteor15 | None = None
+        self._meteor2005: Meteor2005 | None = None
+
+    def __enter__(self) -> ReportTools:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._meteor15 is not None:
+            self._meteor15.__exit__(kind, error, trace)
+
+    def meteor15(self, candidate: list[str], reference: list[str]) -> tuple[float, ...]:
+        """Return `meteor15.FIELDS` of a pair; NaN where they cannot be computed."""
+        if "meteor15" not in self.why:
+            try:
+                if self._meteor15 is None:
+                    self._meteor15 = self._start15()
+                return tuple(map(float, self._meteor15.statistics([(candidate, reference)])[0]))
+            except MetricUnavailableError as error:
+                self.why["meteor15"] = str(error)
+        return (math.nan,) * len(FIELDS)
+
+    def meteor2005(self, candidate: list[str], reference: list[str]) -> float:
+        """Return the value of a pair; NaN where it cannot be computed."""
+        if "meteor2005" not in self.why:
+            try:
+                if self._meteor2005 is None:
+                    self._meteor2005 = self._open2005()
+                return self._meteor2005.value(candidate, reference)
+            except MetricUnavailableError as error:
+                self.why["meteor2005"] = str(error)
+        return math.nan
+
+
+def open_tools(conventions: Mapping[str, str]) -> ReportTools:
+    """Return the tools, to be used as a context manager; `conventions` has those of `REPORT_CONVENTIONS`."""
+    return ReportTools(conventions)

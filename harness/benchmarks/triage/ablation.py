@@ -1,0 +1,39 @@
+"""The modality ablation as a pool of conditions: its table. What the numbers are: `triage.gains`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Final
+
+from harness.benchmarks.base import MetricColumn, ScoreTable
+from harness.benchmarks.triage.unit_scores import NUMBERS
+
+POOL: Final = "ablation"
+TABLE: Final = ScoreTable(
+    numbers=NUMBERS,
+    main_metric=None,
+    columns=(
+        MetricColumn("gain.opg.mean", ("+opg", "gain")),
+        MetricColumn("gain.opg.share_above_0.1", ("+opg", ">0.1")),
+        MetricColumn("gain.opg.share_above_0.2", ("+opg", ">0.2")),
+        MetricColumn("gain.complaint.mean", ("+compl", "gain")),
+        MetricColumn("gain.complaint.share_above_0.1", ("+compl", ">0.1")),
+        MetricColumn("gain.complaint.share_above_0.2", ("+compl", ">0.2")),
+        MetricColumn("gain.over_better.mean", ("better", "gain")),
+        MetricColumn("gain.over_better.share_above_0.1", ("better", ">0.1")),
+        MetricColumn("gain.over_better.share_above_0.2", ("better", ">0.2")),
+    ),
+    legend=(
+        "ablation: case F1 of both less that of one modality alone, case by case: +opg, what the radiograph "
+        "brings to the complaint; +compl, the complaint to the radiograph; better, both over the better one; "
+        "gain: mean; >0.1, >0.2: share of cases that gain more; n: cases that are scored both ways"
+    ),
+    baseline_notes=MappingProxyType({"nothing": "refers no one: every label 0 in every case"}),
+)
+
+
+def pools(conditions: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the pool where a run asks `both` and a modality alone, else nothing."""
+    asked = tuple(name for name in ("both", "complaint", "opg") if name in conditions)
+    return {POOL: asked} if asked[:1] == ("both",) and len(asked) > 1 else {}

@@ -1,0 +1,183 @@
+"""How far the triage judge agrees with people who graded the same answers by the same five dimensions.
+
+The paper compares 60 answers with the grades of one dentist and prints accuracy and confusion by dimension,
+and the mean accuracy (section H.2). People are the truth: tp, both say 1; fp, only the judge; fn, only the
+person; tn, neither. Kappa is Cohen's, null where both said one and the same of every answer: the paper's D1
+had no positive case, so that its agreement of 100 % is about absence alone.
+
+A verdict that is missing, and a dimension that a person left open, is no disagreement: it is left out, n says
+so, and `not_judged` counts the first. Several answers to one case are resampled together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol, cast
+
+from harness.benchmarks.triage.verdicts import DIMENSIONS
+from harness.canonical import JSON
+
+if TYPE_CHECKING:
+    from harness.cache.rows import UnitId
+    from harness.scoring.intervals import Interval
+    from harness.scoring.resampling import Values
+
+_CELLS: Final = ("tp", "fp", "fn", "tn")
+
+
+class GradedUnit(Protocol):
+    """A unit that people graded, with the judge's verdict on it; see `harness.benchmarks.steps`."""
+
+    @property
+    def unit(self) -> UnitId:
+        """The unit of the run that is judged."""
+        ...
+
+    @property
+    def repeat(self) -> int:
+        """Which of the judge's own repeats."""
+        ...
+
+    @property
+    def prediction(self) -> JSON:
+        """The verdict, None without one."""
+        ...
+
+    @property
+    def grades(self) -> Mapping[str, Mapping[str, JSON]]:
+        """Rater -> question -> grade."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One answer as judge and person see it: dimension -> (judge, person), 0 or 1 each."""
+
+    case_id: str
+    scores: Mapping[str, tuple[int, int]]
+
+
+def agreement(graded: Sequence[GradedUnit]) -> dict[str, JSON]:
+    """Return the comparison with each rater, as it stands in the scores.
+
+    Raises ValueError for a grade other than 0 and 1.
+    """
+    raters = sorted({rater for one in graded for rater in one.grades})
+    return {"raters": {rater: _with_rater(graded, rater) for rater in raters}}
+
+
+def _with_rater(graded: Sequence[GradedUnit], rater: str) -> JSON:
+    known = [(one, _grades(one, rater)) for one in graded]
+    theirs = [(one, grades) for one, grades in known if grades]
+    compared = [
+        Compared(one.unit.case_id, _pairs(one.prediction, grades))
+        for one, grades in theirs
+        if one.prediction is not None
+    ]
+    return {
+        "n_graded": len(theirs),
+        "not_judged": len(theirs) - len(compared),
+        "mean_accuracy": _mean_accuracy(compared),
+        "dimensions": {name: _dimension(compared, name) for name in DIMENSIONS},
+    }
+
+
+def _grades(one: GradedUnit, rater: str) -> Mapping[str, int]:
+    found: dict[str, int] = {}
+    for name, value in one.grades.get(rater, {}).items():
+        if name in DIMENSIONS:
+            if value not in (0, 1):
+                raise ValueError(f"a grade of {name} is 0 or 1, not {value!r}")
+            found[name] = int(value == 1)
+    return found
+
+
+def _pairs(prediction: JSON, grades: Mapping[str, int]) -> Mapping[str, tuple[int, int]]:
+    verdict = cast("Mapping[str, Mapping[str, JSON]]", prediction)
+    return {name: (int(verdict[name]["score"] == 1), grade) for name, grade in grades.items()}
+
+
+def _dimension(compared: Sequence[Compared], name: str) -> JSON:
+    from harness.scoring.statistics import clopper_pearson, cohen_kappa
+
+    rows = [(one.case_id, *one.scores[name]) for one in compared if name in one.scores]
+    judge, person = [row[1] for row in rows], [row[2] for row in rows]
+    n = len(rows)
+    counts = {
+        cell: sum(pair == wanted for pair in zip(judge, person, strict=True))
+        for cell, wanted in zip(_CELLS, ((1, 1), (1, 0), (0, 1), (0, 0)), strict=True)
+    }
+    agreed = counts["tp"] + counts["tn"]
+    if len({case for case, _, _ in rows}) == n:
+        interval = clopper_pearson(agreed, n)
+    else:
+        interval = _intervals([Compared(case, {name: (a, b)}) for case, a, b in rows])[name]
+    kappa = cohen_kappa(judge, person, (0, 1))
+    return {
+        "n": n,
+        "confusion": {**counts},
+        "positives": {"judge": sum(judge), "rater": sum(person)},
+        "accuracy": _number(agreed / n if n else None, n, interval, "no answer has both"),
+        "kappa": _number(kappa.kappa, n, kappa.interval, kappa.reason),
+        "note": "no answer has this failure by the rater's grades: agreement is about its absence alone"
+        if n and not any(person)
+        else None,
+    }
+
+
+def _mean_accuracy(compared: Sequence[Compared]) -> JSON:
+    """Return the mean over the dimensions that have grades of their accuracies; n counts answers."""
+    some = [one for one in compared if one.scores]
+    return _number(
+        _point(some), len(some), _intervals(some)["mean"] if some else None, "no answer has both"
+    )
+
+
+def _point(compared: Sequence[Compared]) -> float | None:
+    accuracies = []
+    for name in DIMENSIONS:
+        pairs = [one.scores[name] for one in compared if name in one.scores]
+        if pairs:
+            accuracies.append(sum(judge == person for judge, person in pairs) / len(pairs))
+    return sum(accuracies) / len(accuracies) if accuracies else None
+
+
+def _intervals(compared: Sequence[Compared]) -> Mapping[str, Interval]:
+    """Return dimension, and "mean", -> interval of accuracy over cases."""
+    import numpy as np
+
+    from harness.scoring.statistics import Resampling, sum_intervals
+
+    summands = [
+        [float(agrees) for name in DIMENSIONS for agrees in _agreed(one.scores.get(name))]
+        for one in compared
+    ]
+
+    def accuracies(sums: Values) -> Mapping[str, Values]:
+        each = sums[..., 0::2] / sums[..., 1::2]
+        known = np.isfinite(each)
+        mean = np.where(known, each, 0.0).sum(axis=-1) / known.sum(axis=-1)
+        return {**{name: each[..., place] for place, name in enumerate(DIMENSIONS)}, "mean": mean}
+
+    cases = [one.case_id for one in compared]
+    return sum_intervals(summands, cases, None, accuracies, Resampling())
+
+
+def _agreed(pair: tuple[int, int] | None) -> tuple[bool, bool]:
+    """Return whether the two agree, and whether there are two."""
+    return (False, False) if pair is None else (pair[0] == pair[1], True)
+
+
+def _number(value: float | None, n: int, interval: Interval | None, reason: str | None) -> JSON:
+    """Return a number in the form of those of the scores."""
+    found: dict[str, JSON] = {
+        "value": value, "n": n, "ci": None, "reason": reason if value is None else None
+    }  # fmt: skip
+    if value is not None and interval is not None:
+        if interval.low is None or interval.high is None:
+            return found | {"ci_reason": interval.reason}
+        found |= {"ci": [interval.low, interval.high], "ci_method": interval.method}
+        if interval.note is not None:
+            found["ci_note"] = interval.note
+    return found

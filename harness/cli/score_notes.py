@@ -1,0 +1,141 @@
+"""What is said below a table of scores: outcomes, what was left out, and what the numbers mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from harness.benchmarks.base import ScoreTable, get_benchmark
+from harness.cli.score_words import Json, count, shown_name, some, wrap
+
+IMPORTED_NOTE = (
+    "imported: read from other tools' files, scored by the same code; prompt and parameters "
+    "are not known here"
+)
+
+
+def below(score: Json, condition: str, rows: Sequence[Json], width: int) -> Iterator[str]:
+    """Yield what is said of one condition: how units ended, and what is in none of its numbers."""
+    yield from _outcomes(condition, rows, width)
+    yield from _not_shown(score, condition, width)
+    yield from _left_out(score, condition, rows, width)
+    yield from _common(score, condition, width)
+
+
+def notes(score: Json, shown: Sequence[str], unseen: Sequence[str], width: int) -> Iterator[str]:
+    """Yield what is said of all tables, and which conditions have none."""
+    yield ""
+    benchmark = get_benchmark(score["benchmark"])
+    tables = [benchmark.table(condition) for condition in shown]
+    for legend in dict.fromkeys(table.legend for table in tables if table.legend):
+        yield from wrap(legend, width)
+    yield from _baselines(score, dict(zip(shown, tables, strict=True)), width)
+    meaning = "n: units scored; cov%: units with a usable answer; only complete models have ranks"
+    yield from wrap(meaning, width)
+    yield from wrap(_interval_note(score), width)
+    if unseen:
+        yield from wrap(f"in the JSON only: {', '.join(unseen)}", width)
+    for name, (usual, *_) in benchmark.conventions.items():
+        value = score["conventions"].get(name, usual)
+        if value != usual:
+            yield from wrap(f"convention {name}={value} (usually {usual}): compare like with like", width)
+    if score["imported"]:
+        yield from wrap(IMPORTED_NOTE, width)
+    repeats, gaps = score["repeats"], len(score["gaps"])
+    if repeats > 1:
+        yield from wrap(f"numbers are means of {repeats} repeats; their SD is in the JSON", width)
+    if gaps:
+        yield from wrap(f"{count(gaps, 'gap')}: asks that this parser needs, and nobody made", width)
+    changed, corrected = score["changed_since_run"]["units"], len(score["references"]["corrected"])
+    if changed:
+        steps = ", ".join(f"{step}: {count}" for step, count in score["changed_since_run"]["steps"].items())
+        yield from wrap(f"read differently than in the run: {count(changed, 'unit')} ({steps})", width)
+    if corrected:
+        yield from wrap(f"references of {count(corrected, 'case')} were corrected", width)
+
+
+def _baselines(score: Json, tables: Mapping[str, ScoreTable], width: int) -> Iterator[str]:
+    """Say what each baseline of the tables is; where tables differ in that, in which one."""
+    said: dict[str, dict[str, list[str]]] = {}
+    for condition, table in tables.items():
+        for row in score["rows"]:
+            note = table.baseline_notes.get(row["model"])
+            if row["kind"] == "baseline" and row["condition"] == condition and note is not None:
+                said.setdefault(row["model"], {}).setdefault(note, []).append(condition)
+    for name, notes in sorted(said.items()):
+        for note, conditions in notes.items():
+            where = f" ({', '.join(conditions)})" if len(notes) > 1 else ""
+            yield from wrap(f"{name}{where}: {note}", width)
+
+
+def _interval_note(score: Json) -> str:
+    facts = score["intervals"]
+    return (
+        f"95% CI: of the first column, by a bootstrap over cases (BCa, {facts['resamples']:,} resamples, "
+        f"seed {facts['seed']}), of shares of cases by Clopper-Pearson; those of all numbers are in the JSON"
+    )
+
+
+def _outcomes(condition: str, rows: Sequence[Json], width: int) -> Iterator[str]:
+    models = [row for row in rows if row["kind"] == "model"]
+    if not models:
+        return
+    yield ""
+    yield from wrap(f"{condition}: outcomes of units", width)
+    for row in models:
+        counts = ", ".join(f"{outcome} {count}" for outcome, count in row["outcomes"].items())
+        yield from wrap(f"  {shown_name(row)}: {counts} (of {row['n_units']})", width, indent="    ")
+
+
+def _not_shown(score: Json, condition: str, width: int) -> Iterator[str]:
+    """Say which answers a step was not shown, by model, and why."""
+    reasons: dict[str, list[str]] = {}
+    for one in score["step"]["not_shown"] if "step" in score else []:
+        if one["condition"] == condition:
+            reasons.setdefault(one["model"], []).append(f"{one['why']} {one['units']}")
+    for model, told in reasons.items():
+        yield from wrap(f"  {model}: not looked at: {', '.join(told)}", width, indent="    ")
+
+
+def _left_out(score: Json, condition: str, rows: Sequence[Json], width: int) -> Iterator[str]:
+    errors = score["case_errors"].get(condition, [])
+    if errors:
+        yield from wrap(f"  left out for all models (case_error): {some(errors)}", width, indent="    ")
+    for row in rows:
+        if row["not_applicable"]:
+            listed = some(row["not_applicable"])
+            yield from wrap(f"  {row['model']}: not applicable: {listed}", width, indent="    ")
+        if row["not_rated"]:
+            yield from wrap(f"  {row['model']}: not rated: {some(row['not_rated'])}", width, indent="    ")
+
+
+def _common(score: Json, condition: str, width: int) -> Iterator[str]:
+    common = score["common_cases"].get(condition)
+    if common is None:
+        return
+    yield ""
+    yield from wrap(f"{condition}: {common['metric']} on the {common['n_cases']} common cases", width)
+    for row in sorted(common["rows"], key=lambda row: (row["rank"] is None, row["rank"] or 0, row["model"])):
+        value = "-" if row["value"] is None else f"{row['value']:.3f}"
+        rank = "-" if row["rank"] is None else row["rank"]
+        yield from wrap(f"{rank:>3} {row['model']}  {value}  (n={row['n']})", width, indent="    ")
+
+
+def agreement(score: Json, width: int) -> Iterator[str]:
+    """Say how far a judge agrees with each person who graded the same answers."""
+    for rater, found in score.get("agreement", {}).get("raters", {}).items():
+        mean = found["mean_accuracy"]
+        interval = "" if mean["ci"] is None else " (95% CI {:.3f}-{:.3f})".format(*mean["ci"])
+        value = "-" if mean["value"] is None else f"{mean['value']:.3f}"
+        judged = found["n_graded"] - found["not_judged"]
+        yield ""
+        yield from wrap(
+            f"agreement with {rater}: mean accuracy {value}{interval}, n={judged} of "
+            f"{found['n_graded']} graded answers",
+            width,
+        )
+        for name, one in found["dimensions"].items():
+            values = (one[key]["value"] for key in ("accuracy", "kappa"))
+            accuracy, kappa = ("-" if value is None else f"{value:.3f}" for value in values)
+            counts = ", ".join(f"{cell} {count}" for cell, count in one["confusion"].items())
+            told = f"  {name}: {accuracy}, kappa {kappa}; {counts}"
+            yield from wrap(told + (f" ({one['note']})" if one["note"] else ""), width, indent="    ")
