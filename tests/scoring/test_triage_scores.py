@@ -405,3 +405,15 @@ def test_cases_of_one_patient_are_drawn_together_and_no_share_of_them_is_exact()
 def test_a_row_without_units_has_no_interval_and_says_why() -> None:
     found = Triage().intervals(table([]), "both", CONVENTIONS, Resampling())
     assert all(interval.low is None and interval.reason for interval in found.values())
+
+
+def test_a_mean_over_labels_warns_where_some_are_very_rare() -> None:
+    often = [unit(case(str(n), EXTRACT), *([EXTRACT] if n % 3 else [])) for n in range(40)]
+    rare = [unit(case(f"rare {n}", GINGIVITIS, EXTRACT), EXTRACT) for n in range(4)]
+    plain = Triage().intervals(table(often + rare + rare[:1]), "both", CONVENTIONS, Resampling())
+    warned = Triage().intervals(table(often + rare), "both", CONVENTIONS, Resampling())
+    assert plain["fine.macro_f1"].note is None
+    assert warned["fine.macro_f1"].note == (
+        "1 of 22 labels have fewer than 5 positive units: it may be too narrow"
+    )
+    assert warned["coarse.macro_recall"].note is not None and warned["fine.micro_f1"].note is None

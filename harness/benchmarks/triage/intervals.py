@@ -8,6 +8,7 @@ The sums give the values of `triage.scores` again, to rounding: a test holds the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -27,6 +28,9 @@ _UNIT_SUMS: Final = (
     "tp", "fp", "fn",
 )  # fmt: skip
 """Sums over units that are no counts of single labels, in the order of their columns."""
+RARE: Final = 5
+"""Below so many positive units a label is lost in many resamples. With 22 labels, some in 1 % of the cases, 95 %
+intervals of their macro-F1 held the truth in .64, .90 and .94 of 1,000 simulations with 100, 246 and 360 cases."""
 _PLACES: Final = tuple(
     np.cumsum([3 * len(LABELS), 3 * len(DOMAINS), len(_UNIT_SUMS) * (1 + len(_GROUPS))]).tolist()
 )
@@ -53,9 +57,26 @@ def intervals(
             kind=kind,
         )
     )
+    totals = np.bincount(kind, minlength=len(columns)) @ columns
     if len(np.unique(units.clusters)) == len(units):
-        found.update(_shares(np.bincount(kind, minlength=len(columns)) @ columns))
-    return found
+        found.update(_shares(totals))
+    return {**found, **dict(_warned(found, totals))}
+
+
+def _warned(found: Mapping[str, Interval], totals: Values) -> Iterator[tuple[str, Interval]]:
+    """Yield the intervals of means over labels, with a warning where some labels have very few positive units."""
+    fine, coarse, _ = np.split(totals, [3 * len(LABELS), 3 * (len(LABELS) + len(DOMAINS))])
+    for space, counts in (("fine", fine), ("coarse", coarse)):
+        tp, _, fn = np.split(counts, 3)
+        rare = np.count_nonzero((tp + fn > 0) & (tp + fn < RARE))
+        if not rare:
+            continue
+        warning = f"{rare} of {len(tp)} labels have fewer than {RARE} positive units: it may be too narrow"
+        for path in (f"{space}.macro_f1", f"{space}.macro_recall"):
+            interval = found[path]
+            if interval.low is not None:
+                note = warning if interval.note is None else f"{interval.note}; {warning}"
+                yield path, replace(interval, note=note)
 
 
 def values_of_sums(units: UnitTable, conventions: Mapping[str, str]) -> dict[str, float]:
