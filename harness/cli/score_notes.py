@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from harness.benchmarks.base import ScoreTable, get_benchmark
+from harness.benchmarks.base import MetricColumn, ScoreTable, get_benchmark
 from harness.cli.score_words import Json, count, shown_name, some, wrap
 
 IMPORTED_NOTE = (
@@ -13,9 +13,12 @@ IMPORTED_NOTE = (
 )
 
 
-def below(score: Json, condition: str, rows: Sequence[Json], width: int) -> Iterator[str]:
+def below(
+    score: Json, condition: str, rows: Sequence[Json], columns: Sequence[MetricColumn], width: int
+) -> Iterator[str]:
     """Yield what is said of one condition: how units ended, and what is in none of its numbers."""
     yield from _outcomes(condition, rows, width)
+    yield from _without_value(columns, rows, width)
     yield from _not_shown(score, condition, width)
     yield from _left_out(score, condition, rows, width)
     yield from _common(score, condition, width)
@@ -84,6 +87,24 @@ def _outcomes(condition: str, rows: Sequence[Json], width: int) -> Iterator[str]
     for row in models:
         counts = ", ".join(f"{outcome} {count}" for outcome, count in row["outcomes"].items())
         yield from wrap(f"  {shown_name(row)}: {counts} (of {row['n_units']})", width, indent="    ")
+
+
+def _without_value(
+    columns: Sequence[MetricColumn], rows: Sequence[Json], width: int
+) -> Iterator[str]:
+    """Say why a column has no value for any model."""
+    models = [row for row in rows if row["kind"] == "model" and row["n_cases"]]
+    why: dict[str, list[str]] = {}
+    for column in columns:
+        reasons = {
+            metric["reason"] if metric["value"] is None else None
+            for row in models
+            if (metric := row["as_answered"].get(column.path)) is not None
+        }
+        if len(reasons) == 1 and (reason := next(iter(reasons))) is not None:
+            why.setdefault(reason, []).append(" ".join(column.head).strip())
+    for reason, heads in why.items():
+        yield from wrap(f"  {', '.join(heads)}: no value: {reason}", width, indent="    ")
 
 
 def _not_shown(score: Json, condition: str, width: int) -> Iterator[str]:

@@ -15,6 +15,8 @@ _SMALLEST_CELL = 6
 _COVERAGE = 6
 _INTERVAL = 12
 _SMALLEST_NAME = 12
+_WHOLE_NAME = 15
+"""Names up to this long have room in their line; a longer one may have a line of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ def render(score: Json, *, width: int = 80) -> str:
         layout = _layout(table.columns, rows, width)
         for reading, title in _readings(table).items():
             lines += _reading(layout, f"{condition}: {title}", rows, reading, width)
-        lines += below(score, condition, rows, width)
+        lines += below(score, condition, rows, layout.columns, width)
     lines += agreement(score, width)
     lines += notes(score, shown, unseen, width)
     return "\n".join(lines).rstrip()
@@ -199,10 +201,11 @@ def _layout(known: Sequence[MetricColumn], rows: Sequence[Json], width: int) -> 
         [_INTERVAL, *(len(_interval(metric, columns[0])) + 1 for metric in _metrics(columns[0], rows))]
     )
     taken = 4 + n + _COVERAGE + interval
-    while len(columns) > 1 and width - taken - sum(cells) < _SMALLEST_NAME:
+    longest = max(len(shown_name(row)) for row in rows) + 1
+    least = min(max(longest, _SMALLEST_NAME), _WHOLE_NAME)
+    while len(columns) > 1 and width - taken - sum(cells) < least:
         columns.pop()
         cells.pop()
-    longest = max(len(shown_name(row)) for row in rows) + 1
     name = max(_SMALLEST_NAME, min(longest, width - taken - sum(cells)))
     return _Layout(tuple(columns), tuple(cells), interval, name, n)
 

@@ -252,3 +252,12 @@ def test_a_baseline_that_is_another_in_another_table_is_told_for_both(
     one = row("echo", 0.1, kind="baseline")
     text = render(score(one, one | {"condition": "opg"}, benchmark="other"))
     assert "echo (both): repeats the both" in text and "echo (opg): repeats the opg" in text
+
+
+def test_a_column_without_any_value_says_why() -> None:
+    rows = [row("a", 0.5, rank=1), row("b", 0.25, rank=2)]
+    for one in rows:
+        one["as_answered"]["fine.micro_f1"] = metric(None, 250) | {"reason": "it needs Java"}
+    rows[0]["as_answered"]["fine.macro_recall"] = metric(None, 250)
+    text = render(score(*rows))
+    assert "  fine miF1: no value: it needs Java" in text and text.count("no value") == 1

@@ -67,14 +67,14 @@ REPORT_COLUMNS: Final = (
     MetricColumn("rouge_l", ("", "R-L")),
     MetricColumn("meteor15", ("MET", "1.5")),
     MetricColumn("meteor2005", ("MET", "2005")),
-    MetricColumn("average", ("of 6", "avg")),
+    MetricColumn("average", ("mean", "of 6")),
     MetricColumn("bleu_1", ("", "B1")),
     MetricColumn("bleu_2", ("", "B2")),
     MetricColumn("bleu_3", ("", "B3")),
 )
 REPORT_LEGEND: Final = (
     "B1 to B4: BLEU; R-L: ROUGE-L; MET: METEOR, of which 1.5 fits the paper's tables and 2005 its printed "
-    "formula; avg: mean of B1-4, MET 1.5 and R-L. Two unrelated references that the paper prints score B4 "
+    "formula; mean of 6: of B1-4, MET 1.5 and R-L. Two unrelated references that the paper prints score B4 "
     ".736, R-L .819 and MET 1.5 .486 against each other: look at the baselines first"
 )
 
