@@ -120,6 +120,8 @@ EDGES = [
     ),
     *(
         "1.5T. The scan",
+        "pro- and anti-.",
+        "T3-L'3 a-d'ab",
         "lesion,-i.e. x",
         "5 o'clock., x",
         "a. b. c.",
