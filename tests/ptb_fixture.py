@@ -1,4 +1,8 @@
-"""What Java's tokenizer made of texts of ours, kept for machines without Java: `python tests/ptb_fixture.py --write`."""
+# ruff: noqa: RUF001
+"""What Java's tokenizer made of texts of ours, kept for machines without Java.
+
+`python tests/ptb_fixture.py --write` asks Java anew, after a change of the texts.
+"""
 
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001, SIM905
 """Reports in our own words, with all that clinicians and models put into text: made anew from a seed."""
 
 from __future__ import annotations
@@ -6,29 +7,71 @@ import random
 from collections.abc import Callable
 
 _FINDINGS = (
-    "caries|periapical radiolucency|furcation involvement|crestal bone loss|endodontic treatment|an
-    artificial crown" "|an amalgam restoration|external root resorption|an impacted third molar|a retained
-    root|calculus|sclerosis" "|a widened periodontal ligament space|a mucous retention cyst|condylar
-    flattening|an odontogenic keratocyst" ).split("|") _SITES = ( "maxilla|mandible|left maxillary
-    sinus|right TMJ|ramus|mesial root|distal surface|occlusal third|nasal floor" "|anterior region|posterior
-    segment|inferior alveolar canal" ).split("|") _UNITS = (
+    "caries|periapical radiolucency|furcation involvement|crestal bone loss|endodontic treatment|sclerosis"
+    "|an artificial crown|an amalgam restoration|external root resorption|an impacted third molar|calculus"
+    "|a widened periodontal ligament space|a mucous retention cyst|condylar flattening|a retained root"
+    "|an odontogenic keratocyst"
+).split("|")
+_SITES = (
+    "maxilla|mandible|left maxillary sinus|right TMJ|ramus|mesial root|distal surface|occlusal third"
+    "|anterior region|posterior segment|inferior alveolar canal|nasal floor"
+).split("|")
+_UNITS = (
     "mm|cm|%|°|µm|kVp|mA|mGy|years|y/o|-year-old|mm²|cm³|mm x 4 mm|×5 mm|mg/mL|ppm|Hz|\"|'|st|th|nd|T"
-    ).split("|") _SENTENCES = ( "The panoramic radiograph shows absence of teeth {t}.", "No {f} is seen in
-    the {s}.", "There is {f} on tooth {t} ({m}), e.g. at the {s}.", "A {m} radiolucent lesion, i.e. {f}, is
-    noted near {t}; follow-up is advised.", "Dr. {N} reviewed the study on {d} at {h}.", "Teeth {t}: {f}.",
-    "Impression: {f} vs. {f}.", "It's {f}; the patient doesn't report pain.", "Grade {G}/IV mobility of
-    {t}.", "Cannot exclude {f} (see Fig. {n}).", "Compare with the exam of {d} (No. {n}).", "The patient's
-    {s} measures {m}, {m} and {m}.", "{f} [{n}] in {s}, {s} and/or {s}.", "Both joints appear WNL ... no
-    further comment", "Bone loss is {m}–{m} in the {s}.", "Class {G}. The {s} is clear.", "“{f}” is not
-    “{f}”.", "‘Ghost’ teeth in the {s}’s border.", "Cost: ${n}.50 or €{n}.", "e-mail: dr.{N}@clinic.org, see
-    https://www.clinic.org/a/b?x={n}.", "R/O {f}; s/p RCT {t}; h/o {f}.", "Left > right; {m} < {m}.", "Ratio
-    {n}:{n}, {n}/{n}, {n} of {n} (50%).", "T{n}-L{n}, C{n}/C{n}, A{n}, T2*-weighted at 1.5T. The {s} is
-    not.", "Prof. {N} et al. ({y}) described {f}.", "{f}, {f}, etc. The {s} is normal.", ) _MARKDOWN = ( "##
-    Findings", "**Impression:**", "- **{t}**: {f}", "1. {f} at {t}.", "2) {s}: {f}", "|---|:---:|---:|", "|
-    {t} | {f} | {m} |", "---", "- [x] {f}", "__{s}__: {m}", "<br>", "&nbsp;{f}", "• {f} → {s} ✓", "```json",
-    ) _OTHER_SCRIPTS = ( "未见明显异常。", "第{n}颗牙：{n}mm。", "左侧上颌窦黏膜增厚（{n}）", "Résumé: lésion périapicale, dent n°
-    {n}.", "Befund: Zähne {t}, „Karies“.", "α-angle {m}, β {n}, Δ{n} 🦷", ) _SLIPS = "
-    |,|.|'|\"|-|\xa0|—|*|(|)|/|\u2028|…|🦷|;|:|’|\r".split("|")
+).split("|")
+_SENTENCES = (
+    "The panoramic radiograph shows absence of teeth {t}.",
+    "No {f} is seen in the {s}.",
+    "There is {f} on tooth {t} ({m}), e.g. at the {s}.",
+    "A {m} radiolucent lesion, i.e. {f}, is noted near {t}; follow-up is advised.",
+    "Dr. {N} reviewed the study on {d} at {h}.",
+    "Teeth {t}: {f}.",
+    "Impression: {f} vs. {f}.",
+    "It's {f}; the patient doesn't report pain.",
+    "Grade {G}/IV mobility of {t}.",
+    "Cannot exclude {f} (see Fig. {n}).",
+    "Compare with the exam of {d} (No. {n}).",
+    "The patient's {s} measures {m}, {m} and {m}.",
+    "{f} [{n}] in {s}, {s} and/or {s}.",
+    "Both joints appear WNL ... no further comment",
+    "Bone loss is {m}–{m} in the {s}.",
+    "Class {G}. The {s} is clear.",
+    "“{f}” is not “{f}”.",
+    "‘Ghost’ teeth in the {s}’s border.",
+    "Cost: ${n}.50 or €{n}.",
+    "e-mail: dr.{N}@clinic.org, see https://www.clinic.org/a/b?x={n}.",
+    "R/O {f}; s/p RCT {t}; h/o {f}.",
+    "Left > right; {m} < {m}.",
+    "Ratio {n}:{n}, {n}/{n}, {n} of {n} (50%).",
+    "T{n}-L{n}, C{n}/C{n}, A{n}, T2*-weighted at 1.5T. The {s} is not.",
+    "Prof. {N} et al. ({y}) described {f}.",
+    "{f}, {f}, etc. The {s} is normal.",
+)
+_MARKDOWN = (
+    "## Findings",
+    "**Impression:**",
+    "- **{t}**: {f}",
+    "1. {f} at {t}.",
+    "2) {s}: {f}",
+    "|---|:---:|---:|",
+    "| {t} | {f} | {m} |",
+    "---",
+    "- [x] {f}",
+    "__{s}__: {m}",
+    "<br>",
+    "&nbsp;{f}",
+    "• {f} → {s} ✓",
+    "```json",
+)
+_OTHER_SCRIPTS = (
+    "未见明显异常。",
+    "第{n}颗牙：{n}mm。",
+    "左侧上颌窦黏膜增厚（{n}）",
+    "Résumé: lésion périapicale, dent n° {n}.",
+    "Befund: Zähne {t}, „Karies“.",
+    "α-angle {m}, β {n}, Δ{n} 🦷",
+)
+_SLIPS = " |,|.|'|\"|-|\xa0|—|*|(|)|/|\u2028|…|🦷|;|:|’|\r".split("|")
 
 
 def plain_report(seed: int, words: int = 200) -> str:
