@@ -1,4 +1,8 @@
-"""What Java's tokenizer made of texts of ours, kept for machines without Java: `python tests/ptb_fixture.py --write`."""
+# ruff: noqa: RUF001
+"""What Java's tokenizer made of texts of ours, kept for machines without Java.
+
+`python tests/ptb_fixture.py --write` asks Java anew, after a change of the texts.
+"""
 
 from __future__ import annotations
 
@@ -120,6 +124,8 @@ EDGES = [
     ),
     *(
         "1.5T. The scan",
+        "pro- and anti-.",
+        "T3-L'3 a-d'ab",
         "lesion,-i.e. x",
         "5 o'clock., x",
         "a. b. c.",

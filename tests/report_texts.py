@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001, SIM905
 """Reports in our own words, with all that clinicians and models put into text: made anew from a seed."""
 
 from __future__ import annotations
@@ -6,13 +7,14 @@ import random
 from collections.abc import Callable
 
 _FINDINGS = (
-    "caries|periapical radiolucency|furcation involvement|crestal bone loss|endodontic treatment|an artificial crown"
-    "|an amalgam restoration|external root resorption|an impacted third molar|a retained root|calculus|sclerosis"
-    "|a widened periodontal ligament space|a mucous retention cyst|condylar flattening|an odontogenic keratocyst"
+    "caries|periapical radiolucency|furcation involvement|crestal bone loss|endodontic treatment|sclerosis"
+    "|an artificial crown|an amalgam restoration|external root resorption|an impacted third molar|calculus"
+    "|a widened periodontal ligament space|a mucous retention cyst|condylar flattening|a retained root"
+    "|an odontogenic keratocyst"
 ).split("|")
 _SITES = (
-    "maxilla|mandible|left maxillary sinus|right TMJ|ramus|mesial root|distal surface|occlusal third|nasal floor"
-    "|anterior region|posterior segment|inferior alveolar canal"
+    "maxilla|mandible|left maxillary sinus|right TMJ|ramus|mesial root|distal surface|occlusal third"
+    "|anterior region|posterior segment|inferior alveolar canal|nasal floor"
 ).split("|")
 _UNITS = (
     "mm|cm|%|°|µm|kVp|mA|mGy|years|y/o|-year-old|mm²|cm³|mm x 4 mm|×5 mm|mg/mL|ppm|Hz|\"|'|st|th|nd|T"

@@ -1,4 +1,5 @@
-"""Tokens against those of pycocoevalcap's tokenizer: stored ones everywhere, fresh ones where there is Java."""
+# ruff: noqa: RUF001
+"""Tokens against those of pycocoevalcap: stored ones everywhere, fresh ones where there is Java."""
 
 from __future__ import annotations
 
@@ -72,7 +73,7 @@ def test_fresh_reports_give_the_tokens_of_java(tmp_path: Path) -> None:
 def test_thousands_of_fresh_reports_give_the_tokens_of_java(tmp_path: Path) -> None:
     assert differences([plain_report(seed) for seed in range(10_000, 14_000)], tmp_path) == []
     # Slips may hit upon what no clinician writes.
-    assert len(differences([wild_report(seed) for seed in range(10_000, 18_000)], tmp_path)) <= 4
+    assert len(differences([wild_report(seed) for seed in range(10_000, 18_000)], tmp_path)) <= 1
 
 
 @needs_java
@@ -94,7 +95,7 @@ def test_line_ends_of_every_kind_part_words_and_nothing_else() -> None:
 
 
 def test_brackets_stay_by_name_and_punctuation_goes() -> None:
-    assert ptb_tokenize("Caries (#18), calculus.") == "caries -lrb- # 18 -rrb- calculus".split()
+    assert ptb_tokenize("Caries (#18), calculus.") == ["caries", "-lrb-", "#", "18", "-rrb-", "calculus"]
 
 
 def test_a_text_does_not_see_the_one_that_follows() -> None:
