@@ -29,8 +29,11 @@ _UNIT_SUMS: Final = (
 )  # fmt: skip
 """Sums over units that are no counts of single labels, in the order of their columns."""
 RARE: Final = 5
-"""Below so many positive units a label is lost in many resamples. With 22 labels, some in 1 % of the cases, 95 %
-intervals of their macro-F1 held the truth in .64, .90 and .94 of 1,000 simulations with 100, 246 and 360 cases."""
+"""Below so many positive units a label is lost in many resamples.
+
+With 22 labels, some of them in 1 % of the cases, the interval of their macro-F1 held the truth in .64, .90 and
+.94 of 1,000 simulations with 100, 246 and 360 cases.
+"""
 _PLACES: Final = tuple(
     np.cumsum([3 * len(LABELS), 3 * len(DOMAINS), len(_UNIT_SUMS) * (1 + len(_GROUPS))]).tolist()
 )
@@ -64,7 +67,7 @@ def intervals(
 
 
 def _warned(found: Mapping[str, Interval], totals: Values) -> Iterator[tuple[str, Interval]]:
-    """Yield the intervals of means over labels, with a warning where some labels have very few positive units."""
+    """Yield the intervals of means over labels, with a warning where some have very few positive units."""
     fine, coarse, _ = np.split(totals, [3 * len(LABELS), 3 * (len(LABELS) + len(DOMAINS))])
     for space, counts in (("fine", fine), ("coarse", coarse)):
         tp, _, fn = np.split(counts, 3)
