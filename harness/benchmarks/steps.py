@@ -7,15 +7,25 @@ A step is a benchmark whose cases are made from another run's units, one case a 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Final, NoReturn, TypeAlias, cast
+from typing import ClassVar, Final, NoReturn, TypeAlias, cast
 
 from harness.answers.readings import TextReader
-from harness.benchmarks.base import Benchmark, Case, CaseSet, Filled, MetricValue, Prompt, Subject
+from harness.benchmarks.base import (
+    STEPS,
+    Benchmark,
+    Case,
+    CaseSet,
+    Filled,
+    MetricValue,
+    Prompt,
+    Subject,
+    get_benchmark,
+)
 from harness.benchmarks.prompts import check_placeholders, placeholders, render
 from harness.cache.rows import UnitId
 from harness.canonical import JSON
@@ -23,9 +33,6 @@ from harness.errors import ConfigError
 from harness.media_reading import MediaReader
 from harness.messages import Message, Schema, TextPart
 from harness.outcomes import UnitOutcome
-
-if TYPE_CHECKING:
-    pass
 
 SOURCE: Final = "source"
 """Name of the entry of a step case's reference that says which unit it was made from."""
@@ -81,6 +88,8 @@ class Step(ABC):
     image_recipe: str | None = None
     scorer: str
     conventions: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    questions: Mapping[str, tuple[JSON, ...]] = MappingProxyType({})
+    """What people grade answers by as the step does: question -> the values that a grade may have."""
 
     @property
     def name(self) -> str:
@@ -185,11 +194,25 @@ class Step(ABC):
         """Raise ConfigError: a step's cases come from a run."""
         self._no_folder()
 
-    def _no_folder(self) -> NoReturn:
-        raise ConfigError(
-            f"{self.name!r} has no case files: `harness step {self.kind} RUN` makes its cases from the "
-            f"answers of a run of {self.benchmark}"
+    @property
+    def no_cases(self) -> str:
+        """Return what to tell somebody who takes the step for a benchmark with case files."""
+        return (
+            f"{self.name!r} is a step and has no case files: `harness step {self.kind} RUN` makes its cases "
+            f"from the answers of a run of {self.benchmark}"
         )
+
+    def _no_folder(self) -> NoReturn:
+        raise ConfigError(self.no_cases)
+
+
+def steps_of(benchmark: str) -> Iterator[Step]:
+    """Yield the steps of a benchmark."""
+    for kind, owners in STEPS.items():
+        if benchmark in owners:
+            step = get_benchmark(f"{benchmark}.{kind}")
+            assert isinstance(step, Step)
+            yield step
 
 
 def step_case_of(answer: Answer, made: StepCase) -> Case:
@@ -220,6 +243,14 @@ def source_of(case: Case) -> UnitId:
     return UnitId(
         str(source["model"]), str(source["condition"]), str(source["case_id"]), cast(int, source["repeat"])
     )
+
+
+def unit_of_id(case_id: str) -> UnitId | None:
+    """Return the unit that the id of a step's case tells; None for an id of another form."""
+    parts = [part.replace("%7C", "|").replace("%25", "%") for part in case_id.split("|")]
+    if len(parts) != 4 or not (parts[3].isascii() and parts[3].isdigit()):
+        return None
+    return UnitId(parts[0], parts[1], parts[2], int(parts[3]))
 
 
 def _escaped(part: str) -> str:

@@ -31,6 +31,7 @@ COLUMNS: Mapping[str, ColumnKind] = {
     "condition": "text",
     "model": "text",
     "repeat": "integer",
+    "step": "json",
     "imported": "json",
     "outcome": "text",
     "stage": "text",
