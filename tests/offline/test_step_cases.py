@@ -160,12 +160,12 @@ async def test_the_same_answers_make_the_same_step_whichever_session_gave_them(b
 
 async def test_a_run_of_another_benchmark_is_refused(built: Built) -> None:
     other = await built.store.save_run("other", "b" * 64, "medlay", {})
-    with pytest.raises(ConfigError, match="run 'other' is of medlay, and the step 'triage.judge' is about triage"):
+    with pytest.raises(ConfigError, match=r"run 'other' is of medlay, and the step .* is about triage"):
         await followed(replace(built, run=other))
 
 
 async def test_a_run_that_is_not_here_is_told_of_by_its_digest(built: Built) -> None:
-    with pytest.raises(UnknownNameError, match="digest cccccccccccc.*is not in this store.*store merge"):
+    with pytest.raises(UnknownNameError, match=r"digest cccccccccccc.*is not in this store.*store merge"):
         await followed(replace(built, run=replace(built.run, digest="c" * 64)))
 
 

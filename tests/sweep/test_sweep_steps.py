@@ -24,7 +24,16 @@ from step_examples import (
     step_args,
     store_of,
 )
-from sweep_kit import answer_text, case_number, harness, outcomes, records, run_args, write_cases, write_config
+from sweep_kit import (
+    answer_text,
+    case_number,
+    harness,
+    outcomes,
+    records,
+    run_args,
+    write_cases,
+    write_config,
+)
 
 from harness.benchmarks.triage.task import Triage
 
