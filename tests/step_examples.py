@@ -8,17 +8,28 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from scripted_replies import Arrival, Reply, chat_reply
-from sweep_kit import answer_text, case_number, harness, labels_of, run_args, spawn
+from scripted_server import ScriptedServer
+from sweep_kit import (
+    answer_text,
+    case_number,
+    harness,
+    labels_of,
+    run_args,
+    spawn,
+    write_cases,
+    write_config,
+)
 
 import harness.benchmarks.triage as triage
 from harness.benchmarks.base import MetricColumn, MetricValue, Prompt, Scored, ScoreTable, UnitTable
-from harness.benchmarks.steps import Answer, Made, NoCase, Step, StepCase
+from harness.benchmarks.steps import Answer, Graded, Made, NoCase, Step, StepCase
 from harness.canonical import JSON, sha256_hex
 from harness.messages import Schema
 from harness.scoring.intervals import Interval
@@ -62,6 +73,13 @@ class SmallJudge(Step):
     def schema(self, condition: str) -> Schema | None:
         return Schema("small-judge-v1", sha256_hex(json.dumps(_SCHEMA).encode()), _SCHEMA)
 
+    def agreement(self, graded: Sequence[Graded]) -> Mapping[str, JSON]:
+        pairs: list[JSON] = [
+            [one.unit.model, one.unit.case_id, one.repeat, _score(one.prediction), dict(one.grades)]
+            for one in graded
+        ]
+        return {"pairs": pairs}
+
     def table(self, condition: str) -> ScoreTable:
         return ScoreTable(("score",), "share", (MetricColumn("share", ("", "share")),), "share: of ones")
 
@@ -86,6 +104,10 @@ class SmallJudge(Step):
         self, numbers: Sequence[float], condition: str, conventions: Mapping[str, str]
     ) -> Mapping[str, float | None]:
         return {"share": numbers[0] if numbers[0] == numbers[0] else None}
+
+
+def _score(prediction: JSON) -> JSON:
+    return prediction["score"] if isinstance(prediction, Mapping) else None
 
 
 def install(patch: pytest.MonkeyPatch, judge: Step | None = None) -> None:
@@ -122,6 +144,21 @@ def ask_source(folder: Path, *more: str | Path, models: str = "a", code: int = 0
     """Ask the run that is followed, called "night"."""
     done = harness(*run_args(folder, "--name", "night", *more, models=models))
     assert done.code == code, done.err
+
+
+_READY: dict[tuple[str, int], bytes] = {}
+
+
+def ready_source(folder: Path, cases: int, models: str = "a") -> None:
+    """Put the run "night" into a folder as `answering` leaves it, asked once in this process."""
+    if (models, cases) not in _READY:
+        with tempfile.TemporaryDirectory() as name, ScriptedServer(answering) as server:
+            elsewhere = Path(name)
+            write_cases(elsewhere / "data", cases, rationale=SECRET)
+            write_config(elsewhere, server.url, models.split(","))
+            ask_source(elsewhere, models=models)
+            _READY[models, cases] = (elsewhere / "store.sqlite3").read_bytes()
+    (folder / "store.sqlite3").write_bytes(_READY[models, cases])
 
 
 def step_args(folder: Path, *more: str | Path, run: str = "night", model: str = "j") -> list[str | Path]:

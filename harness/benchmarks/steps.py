@@ -49,6 +49,20 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Graded:
+    """A unit that people graded, and what the step said of it.
+
+    `prediction` None: the step has no usable answer about it (never asked, unusable, or not yet). `repeat`
+    counts the step's own repeats. `grades`: rater -> question -> the value that stands.
+    """
+
+    unit: UnitId
+    repeat: int
+    prediction: JSON
+    grades: Mapping[str, Mapping[str, JSON]]
+
+
+@dataclass(frozen=True, slots=True)
 class NoCase:
     """Why a step does not look at a unit, in a few words that are counted."""
 
@@ -177,6 +191,14 @@ class Step(ABC):
     ) -> Mapping[str, Mapping[str, MetricValue]]:
         """Return nothing: a step has no baselines."""
         return {}
+
+    def agreement(self, graded: Sequence[Graded]) -> Mapping[str, JSON] | None:
+        """Return how far the step agrees with people, as it stands in the scores; None: nobody compares.
+
+        `graded` are all units of the followed run that have a grade of one of `questions`, in the order of
+        units and then repeats: at least one.
+        """
+        return None
 
     def sample_dir(self) -> Path:
         """Raise ConfigError: a step's cases come from a run."""

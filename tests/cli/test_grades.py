@@ -76,7 +76,8 @@ def exported(folder: Path, *more: str | Path) -> Done:
 
 def line(**changes: JSON) -> str:
     fields: dict[str, JSON] = {
-        "model": "alpha", "condition": "both", "case_id": "c1", "rater": "ann", "question": QUESTION, "value": 1,
+        "model": "alpha", "condition": "both", "case_id": "c1",
+        "rater": "ann", "question": QUESTION, "value": 1,
     }  # fmt: skip
     return json.dumps({name: value for name, value in {**fields, **changes}.items() if value != "-"})
 

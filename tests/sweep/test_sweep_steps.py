@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ from step_examples import (
     is_judging,
     judged,
     judgement,
+    ready_source,
     step_args,
     store_of,
 )
@@ -123,7 +123,7 @@ def test_a_step_sees_nothing_of_the_reference_and_only_what_it_shows(  # F9 F13
 def test_options_choose_whose_answers_are_looked_at(
     folder: Path, server: ScriptedServer, options: tuple[str, ...], expected: int
 ) -> None:
-    ask_source(folder, models="a,b")
+    ready_source(folder, CASES, "a,b")
     done = harness(*step_args(folder, "--json", *options))
     assert done.code == 0, done.err
     assert sum(row["n_units"] for row in done.json["rows"]) == expected == len(judged(server.arrivals))
@@ -135,7 +135,7 @@ def test_options_choose_whose_answers_are_looked_at(
 def test_an_unknown_model_is_refused_with_the_nearest_and_nothing_is_sent(
     folder: Path, server: ScriptedServer
 ) -> None:
-    ask_source(folder)
+    ready_source(folder, CASES)
     wrong = {("--of", "A"): "'night' has no model 'A'; did you mean 'a'?", ("--model", "jj"): "'j'"}
     for options, told in wrong.items():
         done = harness(*step_args(folder, *options))
@@ -146,7 +146,7 @@ def test_an_unknown_model_is_refused_with_the_nearest_and_nothing_is_sent(
 def test_a_step_has_the_model_that_its_paper_names_or_wants_one(
     folder: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask_source(folder)
+    ready_source(folder, CASES)
     args = [one for one in step_args(folder) if one not in ("--model", "j")]
     done = harness(*args)
     assert done.code == 2 and "give --model NAME" in done.err
@@ -160,7 +160,7 @@ def test_a_step_has_the_model_that_its_paper_names_or_wants_one(
 def test_runs_that_a_step_cannot_be_about_are_refused_with_the_way_out(
     folder: Path, server: ScriptedServer
 ) -> None:
-    ask_source(folder)
+    ready_source(folder, CASES)
     assert harness(*step_args(folder, "--name", "verdicts")).code == 0
     done = harness(*step_args(folder, run="verdicts"))
     assert done.code == 2 and "`harness step judge night`" in done.err
@@ -173,7 +173,7 @@ def test_runs_that_a_step_cannot_be_about_are_refused_with_the_way_out(
 def test_latest_is_the_run_that_a_step_follows_also_after_the_step(
     folder: Path, server: ScriptedServer
 ) -> None:
-    ask_source(folder)
+    ready_source(folder, CASES)
     for _ in range(2):
         done = harness("step", "judge", "--model", "j", *store_of(folder))
         assert done.code == 0, done.err
@@ -252,7 +252,7 @@ def test_a_source_that_moved_on_is_said_with_the_command_that_goes_on(
 
 
 def test_a_step_that_itself_was_changed_is_said_too(folder: Path, server: ScriptedServer) -> None:
-    ask_source(folder)
+    ready_source(folder, CASES)
     assert harness(*step_args(folder, "--name", "verdicts")).code == 0
     write_config(folder, server.url, ["a", "b", "j"], params={"temperature": 0})
     config = (folder / "harness.toml").read_text().replace('params = {"temperature": 0}', "")
@@ -331,7 +331,7 @@ def test_ids_of_a_step_are_unique_and_tell_their_unit_with_odd_names(
 def test_a_step_scores_the_same_for_ever_without_network_and_from_a_copy(  # F29 F49
     folder: Path, server: ScriptedServer, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    ask_source(folder, models="a,b")
+    ready_source(folder, CASES, "a,b")
     first = harness(*step_args(folder, "--json"))
     assert first.code == 0
     arrived = len(server.arrivals)
@@ -351,7 +351,7 @@ def test_a_step_scores_the_same_for_ever_without_network_and_from_a_copy(  # F29
 
 
 def test_the_default_name_of_a_step_tells_its_kind_and_its_run(folder: Path, server: ScriptedServer) -> None:
-    ask_source(folder)
+    ready_source(folder, CASES)
     first = harness(*step_args(folder, "--json")).json["run"]
     assert first["name"] == f"judge-of-night-{first['digest'][:8]}"
     assert harness("score", "judge-of", "--json", *store_of(folder)).json["run"] == first
@@ -367,7 +367,7 @@ def test_a_step_may_ask_several_times_and_its_attempts_are_its_own(
         return answering(arrival)
 
     server.script = script
-    ask_source(folder)
+    ready_source(folder, CASES)
     assert harness(*step_args(folder)).code == 0
     stages = {row["step"]["case_id"]: row["stage"] for row in records(folder)}
     assert stages == {"c000": "attempt-1", "c001": "attempt-1", "c002": "attempt-2", "c003": "attempt-1"}
@@ -392,8 +392,7 @@ NO_JUDGEMENTS = (
 def test_a_judgement_is_what_fits_the_schema_and_never_a_digit_in_a_text(  # F12
     folder: Path, server: ScriptedServer
 ) -> None:
-    write_cases(folder / "data", 1 + len(NO_JUDGEMENTS))
-    ask_source(folder)
+    ready_source(folder, 1 + len(NO_JUDGEMENTS))
     server.script = lambda arrival: (
         chat_reply(NO_JUDGEMENTS[case_number(arrival) - 1]) if case_number(arrival) else judgement(arrival)
     )
@@ -420,47 +419,3 @@ def test_a_judge_that_answers_nothing_usable_is_null_with_a_reason(  # F12
     share = row["as_answered"]["share"]
     assert (share["value"], share["n"], share["reason"]) == (None, 0, "nothing was judged")
     assert len(judged(server.arrivals)) == 3
-
-
-def test_a_step_is_no_benchmark_with_case_files(folder: Path, server: ScriptedServer) -> None:
-    (folder / "old.jsonl").write_text('{"id": "c000", "response": "x"}\n')
-    told = "`harness step judge RUN` makes its cases from the answers of a run of triage"
-    for words in (
-        ("run", "--benchmark", "triage.judge", "--models", "j", *store_of(folder)),
-        ("run", "--benchmark", "triage.judge", "--models", "j", "--data", folder / "data", *store_of(folder)),
-        ("import", folder / "old.jsonl", "--benchmark", "triage.judge", "--model", "x", *store_of(folder)),
-        ("data", "check", "--benchmark", "triage.judge", "--data", folder / "data"),
-        ("data", "sample", "--benchmark", "triage.judge", "--out", folder / "out"),
-        ("benchmarks", "triage.judge"),
-    ):
-        done = harness(*words)
-        assert done.code == 2 and told in done.err, (words, done.err)
-    assert server.arrivals == []
-    ask_source(folder)
-    assert harness(*step_args(folder, "--name", "verdicts")).code == 0
-    for command in ("score", "resume"):
-        done = harness(command, "verdicts", "--data", folder / "data", *store_of(folder))
-        assert done.code == 2 and "has no case files" in done.err, done.err
-
-
-def test_a_dry_run_of_a_step_sends_and_writes_nothing_and_its_prices_are_the_judges(
-    folder: Path, server: ScriptedServer
-) -> None:
-    write_config(folder, server.url, ["a", "b", "k"])
-    with (folder / "harness.toml").open("a") as file:
-        file.write('[models.j]\nprovider = "lab"\nmodel = "j"\nparams = { max_tokens = 100 }\n')
-        file.write("price = { input = 10.0, output = 20.0 }\n")
-    ask_source(folder, models="a,b")
-    shutil.copy(folder / "store.sqlite3", folder / "before.sqlite3")
-    before = len(server.arrivals)
-    done = harness(*step_args(folder, "--dry-run", "--json", "--max-cost", "5"))
-    assert done.code == 0, done.err
-    (judge,) = done.json["models"]
-    assert (judge["model"], judge["units"], judge["to_send"]) == ("j", 8, 8)
-    assert judge["usd_high"] >= 8 * 100 * 20 / 1e6
-    assert len(server.arrivals) == before
-    runs = harness("status", "--json", *store_of(folder)).json["runs"]
-    assert [run["run"] for run in runs] == ["night"]
-    assert harness(*step_args(folder, "--limit", "2")).code == 0
-    done = harness(*step_args(folder, "--dry-run", "--json"))
-    assert done.json["models"][0]["to_send"] == 4
