@@ -9,7 +9,8 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -168,12 +169,13 @@ def step_args(folder: Path, *more: str | Path, run: str = "night", model: str = 
 
 def spawn_step(folder: Path, *args: str | Path) -> subprocess.Popen[str]:
     """Start a command as a process of its own, in which the judge is known."""
-    tests = str(Path(__file__).parent)
-    code = (
-        f"import sys; sys.path.insert(0, {tests!r})\n"
-        "import step_examples; step_examples.program(sys.argv[1:])"
-    )
-    return spawn(*args, cwd=folder, code=code)
+    return spawn_code("import step_examples; step_examples.program(sys.argv[1:])")(*args, cwd=folder)
+
+
+def spawn_code(code: str, *places: Path) -> Callable[..., subprocess.Popen[str]]:
+    """Return what starts a process that runs some code, in which the tests' modules can be imported."""
+    paths = [str(Path(__file__).parent), *map(str, places)]
+    return partial(spawn, code=f"import sys; sys.path[:0] = {paths!r}\n{code}")
 
 
 def program(args: Sequence[str]) -> None:
