@@ -66,7 +66,7 @@ class SmallJudge(Step):
         if "SKIP" in reasoning:
             return NoCase("no reasoning")
         shown = {"complaint": answer.case.fields["chief_complaint"], "reasoning": reasoning}
-        return StepCase(shown, {"labels": answer.case.reference["labels"]})
+        return StepCase(shown, answer.case.reference)
 
     def prompt(self, condition: str) -> Prompt:
         return Prompt("small-judge-v1", sha256_hex(_PROMPT.encode()), _PROMPT)

@@ -10,13 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, Final, NoReturn, TypeAlias, cast
 
 from harness.answers.readings import TextReader
 from harness.benchmarks.base import (
-    STEPS,
+    BENCHMARKS,
     Benchmark,
     Case,
     CaseSet,
@@ -24,7 +25,6 @@ from harness.benchmarks.base import (
     MetricValue,
     Prompt,
     Subject,
-    get_benchmark,
 )
 from harness.benchmarks.prompts import check_placeholders, placeholders, render
 from harness.cache.rows import UnitId
@@ -229,12 +229,11 @@ class Step(ABC):
 
 
 def steps_of(benchmark: str) -> Iterator[Step]:
-    """Yield the steps of a benchmark."""
-    for kind, owners in STEPS.items():
-        if benchmark in owners:
-            step = get_benchmark(f"{benchmark}.{kind}")
-            assert isinstance(step, Step)
-            yield step
+    """Yield the steps of a benchmark: those that its package holds; a step has none."""
+    package = BENCHMARKS.get(benchmark)
+    if package is not None:
+        steps: Mapping[str, Step] = getattr(import_module(package), "steps", {})
+        yield from steps.values()
 
 
 def step_case_of(answer: Answer, made: StepCase) -> Case:

@@ -163,6 +163,14 @@ def test_lines_may_end_as_on_windows_and_begin_with_a_byte_order_mark(folder: Pa
     assert [(grade.question, grade.value) for grade in stored(folder)] == [(QUESTION, 1), ("free", 0)]
 
 
+def test_a_line_of_json_may_hold_any_separator_but_a_line_feed(folder: Path) -> None:
+    said = "a\u2028b\u2029c\x85d"
+    text = json.dumps(json.loads(line(question="free", value=said)), ensure_ascii=False)
+    done = imported(folder, text=f"{text}\r\n", name="g.jsonl")
+    assert done.code == 0, done.err
+    assert [grade.value for grade in stored(folder)] == [said]
+
+
 def test_words_are_text_and_json_is_what_it_says(folder: Path) -> None:
     cells = {"good": "good", '"""0"""': "0", "0.5": 0.5, "true": True, '"""a, b"""': "a, b", "so so": "so so"}
     text = "\n".join([HEAD, *(row(value=cell, question=f"free {n}") for n, cell in enumerate(cells))])

@@ -58,7 +58,7 @@ def test_a_step_is_no_benchmark_with_case_files(folder: Path, server: ScriptedSe
     (folder / "old.jsonl").write_text('{"id": "c000", "response": "x"}\n')
     told = "`harness step judge RUN` makes its cases from the answers of a run of triage"
     for words in (
-        ("run", "--benchmark", "triage.judge", "--models", "j", *store_of(folder)),
+        ("run", "--benchmark", "triage.judge", "--models", "none-such", *store_of(folder)),
         ("run", "--benchmark", "triage.judge", "--models", "j", "--data", folder / "data", *store_of(folder)),
         ("import", folder / "old.jsonl", "--benchmark", "triage.judge", "--model", "x", *store_of(folder)),
         ("data", "check", "--benchmark", "triage.judge", "--data", folder / "data"),
