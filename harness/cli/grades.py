@@ -99,7 +99,7 @@ def export(
     told = f"{superseded} of them superseded by newer ones"
     if latest:
         told = f"without {superseded} superseded ones"
-    say(f"{count} grades written to {'stdout' if out is None else str(out)}, {told}")
+    say(f"grades written to {'stdout' if out is None else str(out)}: {count}, {told}")
 
 
 async def _import(
@@ -140,7 +140,7 @@ def _told(facts: dict[str, Any]) -> str:
     if not facts["lines"]:
         return "the file has no grades: nothing was changed"
     if not facts["new"]:
-        return f"{facts['known']} grades are here already: nothing was changed"
+        return f"grades that are here already: {facts['known']}; nothing was changed"
     verb = "would be kept" if facts["dry_run"] else "kept"
     newer = f", {facts['superseding']} of them in place of older ones" if facts["superseding"] else ""
     known = f"; {facts['known']} were here already" if facts["known"] else ""

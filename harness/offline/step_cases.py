@@ -38,17 +38,18 @@ class Followed:
 
     def notes(self) -> Iterator[str]:
         """Yield what the user should know before the first request: what is looked at, and what is not."""
-        yield f"the step looks at {len(self.cases.cases)} answers of run {self.run.name!r}"
+        n = len(self.cases.cases)
+        yield f"the step looks at {n} answer{'' if n == 1 else 's'} of run {self.run.name!r}"
         why = Counter[str]()
         for one in self.wanted.not_shown:
             why[one.why] += one.units
         if why:
             told = ", ".join(f"{reason} {units}" for reason, units in sorted(why.items()))
-            yield f"it does not look at {why.total()} others: {told}"
+            yield f"it does not look at {why.total()} other{'' if why.total() == 1 else 's'}: {told}"
         missing = sum(why[outcome.value] for outcome in INCOMPLETE)
         if missing and not self.wanted.imported:
             yield (
-                f"{missing} of them have no answer yet; when they have (`harness resume "
+                f"without an answer so far: {missing}; when they have one (`harness resume "
                 f"{shlex.quote(self.run.name)}`), the same step asks only about these"
             )
 

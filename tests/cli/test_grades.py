@@ -107,10 +107,11 @@ def test_grades_go_out_and_come_back_without_loss(folder: Path, file_format: str
     before = stored(folder)
     out = folder / f"out.{file_format}"
     done = exported(folder, "--format", file_format, "--out", out)
-    assert done.code == 0 and f"{len(before)} grades written" in done.err and done.out == ""
+    assert done.code == 0 and f"grades written to {out}: {len(before)}" in done.err and done.out == ""
     assert out.stat().st_mode & 0o777 == 0o600
     again = imported(folder, name=out.name)
-    assert again.code == 0 and f"{len(before)} grades are here already: nothing was changed" in again.out
+    told = f"grades that are here already: {len(before)}; nothing was changed\n"
+    assert (again.code, again.out) == (0, told)
     other = folder / "other"
     other.mkdir()
     (folder / "store.sqlite3").rename(folder / "first.sqlite3")
@@ -141,7 +142,7 @@ def test_only_the_grades_that_stand_are_written_where_that_is_asked_for(folder: 
     keep(folder, [NewGrade(UNITS[0], "ann", "q", value, value + 1) for value in (0, 1, 2)])
     done = exported(folder, "--latest")
     assert [json.loads(text)["value"] for text in done.out.splitlines()] == [2]
-    assert "1 grades written to stdout, without 2 superseded ones" in done.err
+    assert "grades written to stdout: 1, without 2 superseded ones" in done.err
     assert len(exported(folder).out.splitlines()) == 3
 
 
@@ -151,7 +152,7 @@ def test_a_small_file_needs_only_what_cannot_be_known(folder: Path) -> None:
     assert (done.code, done.out) == (0, "grades of run night kept: 1\n"), done.err
     (grade,) = stored(folder)
     assert (grade.unit, grade.rater, grade.value) == (UnitId("alpha", "both", "c1", 1), "ann", 1)
-    assert imported(folder, "--rater", "ann").out == "1 grades are here already: nothing was changed\n"
+    assert imported(folder, "--rater", "ann").out == "grades that are here already: 1; nothing was changed\n"
     done = imported(folder, "--rater", "ann", text=text.replace(",1\n", ",0\n"))
     assert done.out == "grades of run night kept: 1, 1 of them in place of older ones\n"
     assert [grade.value for grade in stored(folder)] == [1, 0]

@@ -126,7 +126,7 @@ async def test_what_is_not_shown_is_counted_by_model_condition_and_reason(tmp_pa
     looked, skipped, missing = found.notes()
     assert looked == "the step looks at 3 answers of run 'test-run'"
     assert skipped.startswith("it does not look at 5 others: no reasoning 1, not_attempted 1")
-    assert missing.startswith("2 of them have no answer yet") and "`harness resume test-run`" in missing
+    assert missing.startswith("without an answer so far: 2; ") and "`harness resume test-run`" in missing
 
 
 async def test_ids_are_unique_and_tell_their_unit_whatever_the_names_are(tmp_path: Path) -> None:

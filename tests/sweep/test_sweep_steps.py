@@ -91,7 +91,7 @@ def test_a_step_makes_one_case_of_each_usable_answer_and_counts_the_others(  # F
     assert done.code == 0, done.err
     assert "the step looks at 5 answers of run 'night'" in done.err
     assert "it does not look at 3 others: no reasoning 1, rejected 1, unparsable 1" in done.err
-    assert "1 of them have no answer yet" in done.err and "`harness resume night`" in done.err
+    assert "without an answer so far: 1; " in done.err and "`harness resume night`" in done.err
     rows = {(row["model"], row["condition"]): row for row in done.json["rows"]}
     assert {key: row["n_units"] for key, row in rows.items()} == {("a", "both"): 4, ("b", "both"): 1}
     assert rows["a", "both"]["as_answered"]["share"]["value"] == 0.5
@@ -419,3 +419,21 @@ def test_a_judge_that_answers_nothing_usable_is_null_with_a_reason(  # F12
     share = row["as_answered"]["share"]
     assert (share["value"], share["n"], share["reason"]) == (None, 0, "nothing was judged")
     assert len(judged(server.arrivals)) == 3
+
+
+def test_a_prompt_of_ones_own_must_show_what_the_step_is_about_and_makes_another_step(
+    folder: Path, server: ScriptedServer
+) -> None:
+    ready_source(folder, CASES)
+    own = folder / "own.txt"
+    own.write_text("JUDGE<{complaint}>")
+    done = harness(*step_args(folder, "--prompt", own))
+    assert done.code == 2 and "'own.txt' lacks {reasoning}, which the step 'judge' is about" in done.err
+    own.write_text("JUDGE<{complaint}> {reasoning} {labels}")
+    done = harness(*step_args(folder, "--prompt", own))
+    assert done.code == 2 and "'{labels}'" in done.err and server.arrivals == []
+    own.write_text("JUDGE<{complaint}> my way: {reasoning}")
+    for prompt in ((), ("--prompt", own)):
+        assert harness(*step_args(folder, *prompt)).code == 0
+    assert len(judged(server.arrivals)) == 2 * CASES
+    assert harness("resume", *store_of(folder)).code == 0 and len(judged(server.arrivals)) == 2 * CASES
