@@ -9,6 +9,7 @@ from pathlib import Path
 from harness.attempts import attempt_policy
 from harness.benchmarks.base import Benchmark, Case, CaseSet, Prompt, get_benchmark
 from harness.benchmarks.prompts import load_prompt, read_prompt_file
+from harness.benchmarks.steps import Step
 from harness.cache.key import endpoint_identity
 from harness.canonical import JSON, canonical_json, sha256_hex
 from harness.case_spool import broken_cases, case_ids, chosen_cases, snapshot_digest
@@ -42,6 +43,8 @@ class Plan:
     blobs: Mapping[str, bytes]
     """Prompts and schemas; the snapshot of the cases is made from `cases` when it is kept."""
     notes: tuple[str, ...]
+    name_stem: str | None = None
+    """What the run is called after if nobody names it; None: the benchmark."""
 
     def all_models(self) -> dict[str, Model]:
         """Return the models that are asked and their reformatters, by name."""
@@ -64,6 +67,8 @@ def make_plan(
     Raises ConfigError or CaseFileError; asks nobody, writes nothing.
     """
     benchmark = get_benchmark(options.benchmark)
+    if isinstance(benchmark, Step) and followed is None:
+        raise ConfigError(benchmark.no_cases)
     blobs = _Blobs()
     models = chosen_models(options, config, benchmark)
     conditions = _conditions(options, benchmark)
@@ -85,7 +90,10 @@ def make_plan(
         step=None if followed is None else followed.wanted,
     )
     notes = tuple(_notes(options, config, benchmark, cases, models))
-    return Plan(benchmark, manifest, cases, conditions, models, blobs.data, notes)
+    if followed is None:
+        return Plan(benchmark, manifest, cases, conditions, models, blobs.data, notes)
+    notes = (*followed.notes(), *notes)
+    return Plan(benchmark, manifest, cases, conditions, models, blobs.data, notes, followed.name_stem)
 
 
 class _Blobs:

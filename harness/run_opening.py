@@ -72,7 +72,11 @@ async def open_run(
 async def _saved(store: Store, plan: Plan, name: str | None) -> Run:
     try:
         return await store.save_run(
-            name, plan.manifest.digest(), plan.benchmark.name, plan.manifest.to_json()
+            name,
+            plan.manifest.digest(),
+            plan.benchmark.name,
+            plan.manifest.to_json(),
+            stem=plan.name_stem,
         )
     except RunNameTakenError as error:
         holder = next((run for run in await store.runs() if run.name == name), None)

@@ -7,15 +7,25 @@ A step is a benchmark whose cases are made from another run's units, one case a 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Final, NoReturn, TypeAlias, cast
+from typing import ClassVar, Final, NoReturn, TypeAlias, cast
 
 from harness.answers.readings import TextReader
-from harness.benchmarks.base import Benchmark, Case, CaseSet, Filled, MetricValue, Prompt, Subject
+from harness.benchmarks.base import (
+    BENCHMARKS,
+    Benchmark,
+    Case,
+    CaseSet,
+    Filled,
+    MetricValue,
+    Prompt,
+    Subject,
+)
 from harness.benchmarks.prompts import check_placeholders, placeholders, render
 from harness.cache.rows import UnitId
 from harness.canonical import JSON
@@ -23,9 +33,6 @@ from harness.errors import ConfigError
 from harness.media_reading import MediaReader
 from harness.messages import Message, Schema, TextPart
 from harness.outcomes import UnitOutcome
-
-if TYPE_CHECKING:
-    pass
 
 SOURCE: Final = "source"
 """Name of the entry of a step case's reference that says which unit it was made from."""
@@ -39,6 +46,20 @@ class Answer:
     case: Case
     outcome: UnitOutcome
     prediction: JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """A unit that people graded, and what the step said of it.
+
+    `prediction` None: the step has no usable answer about it (never asked, unusable, or not yet). `repeat`
+    counts the step's own repeats. `grades`: rater -> question -> the value that stands.
+    """
+
+    unit: UnitId
+    repeat: int
+    prediction: JSON
+    grades: Mapping[str, Mapping[str, JSON]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +102,8 @@ class Step(ABC):
     image_recipe: str | None = None
     scorer: str
     conventions: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    questions: Mapping[str, tuple[JSON, ...]] = MappingProxyType({})
+    """What people grade answers by as the step does: question -> the values that a grade may have."""
 
     @property
     def name(self) -> str:
@@ -169,6 +192,14 @@ class Step(ABC):
         """Return nothing: a step has no baselines."""
         return {}
 
+    def agreement(self, graded: Sequence[Graded]) -> Mapping[str, JSON] | None:
+        """Return how far the step agrees with people, as it stands in the scores; None: nobody compares.
+
+        `graded` are all units of the followed run that have a grade of one of `questions`, in the order of
+        units and then repeats: at least one.
+        """
+        return None
+
     def sample_dir(self) -> Path:
         """Raise ConfigError: a step's cases come from a run."""
         self._no_folder()
@@ -185,11 +216,24 @@ class Step(ABC):
         """Raise ConfigError: a step's cases come from a run."""
         self._no_folder()
 
-    def _no_folder(self) -> NoReturn:
-        raise ConfigError(
-            f"{self.name!r} has no case files: `harness step {self.kind} RUN` makes its cases from the "
-            f"answers of a run of {self.benchmark}"
+    @property
+    def no_cases(self) -> str:
+        """Return what to tell somebody who takes the step for a benchmark with case files."""
+        return (
+            f"{self.name!r} is a step and has no case files: `harness step {self.kind} RUN` makes its cases "
+            f"from the answers of a run of {self.benchmark}"
         )
+
+    def _no_folder(self) -> NoReturn:
+        raise ConfigError(self.no_cases)
+
+
+def steps_of(benchmark: str) -> Iterator[Step]:
+    """Yield the steps of a benchmark: those that its package holds; a step has none."""
+    package = BENCHMARKS.get(benchmark)
+    if package is not None:
+        steps: Mapping[str, Step] = getattr(import_module(package), "steps", {})
+        yield from steps.values()
 
 
 def step_case_of(answer: Answer, made: StepCase) -> Case:
@@ -220,6 +264,14 @@ def source_of(case: Case) -> UnitId:
     return UnitId(
         str(source["model"]), str(source["condition"]), str(source["case_id"]), cast(int, source["repeat"])
     )
+
+
+def unit_of_id(case_id: str) -> UnitId | None:
+    """Return the unit that the id of a step's case tells; None for an id of another form."""
+    parts = [part.replace("%7C", "|").replace("%25", "%") for part in case_id.split("|")]
+    if len(parts) != 4 or not (parts[3].isascii() and parts[3].isdigit()):
+        return None
+    return UnitId(parts[0], parts[1], parts[2], int(parts[3]))
 
 
 def _escaped(part: str) -> str:

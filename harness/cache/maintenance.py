@@ -11,6 +11,7 @@ from harness.cache.tables import (
     BLOB,
     CLAIM,
     EXCHANGE,
+    GRADE,
     MEDIA,
     RUN,
     SCHEMA_VERSION,
@@ -29,6 +30,7 @@ _COUNTED: Final = {
     "claims": CLAIM,
     "blobs": BLOB,
     "media": MEDIA,
+    "grades": GRADE,
 }
 
 

@@ -6,6 +6,7 @@ finished by merging again.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -16,8 +17,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from harness.cache.blobs import unpacked_blob
 from harness.cache.dialects import StoreDialect
 from harness.cache.exchange_rows import packed_json, unpacked_json
+from harness.cache.grades import unpacked_value
 from harness.cache.merge_report import MergeReport
 from harness.cache.tables import BLOB, GRADE, MEDIA, MEDIA_PLACE, RUN, SESSION, AnyRow
+from harness.canonical import canonical_json
 from harness.errors import StoreError
 
 Values: TypeAlias = dict[str, Any]
@@ -164,13 +167,24 @@ async def translate_again(
             await target.connection.execute(update(SESSION).where(here).values(info=changed))
 
 
+def _grade_value(row: AnyRow) -> bytes:
+    try:
+        return canonical_json(unpacked_value(row.value))
+    except (zlib.error, ValueError) as error:
+        raise StoreError(
+            f"grade {row.id} of case {row.case_id!r} is damaged; look at both stores with `harness store "
+            "verify`, or merge a backup"
+        ) from error
+
+
 async def add_grades(
     target: Target, rows: Sequence[AnyRow], runs: Mapping[int, int], report: MergeReport
 ) -> None:
     """Take over grades that ours lacks, with their history."""
 
     def content(row: AnyRow, run: int) -> object:
-        values = {**row._mapping, "id": 0, "run_id": run}
+        # What is compared is the value, not its compressed bytes: other versions may compress otherwise.
+        values = {**row._mapping, "id": 0, "run_id": run, "value": _grade_value(row)}
         return tuple(sorted((name, str(value)) for name, value in values.items()))
 
     cases, here = sorted({row.case_id for row in rows}), sorted(set(runs.values()))

@@ -28,6 +28,7 @@ _DIGEST_PREFIX = re.compile(rf"^[0-9a-f]{{{SHORTEST_PREFIX},64}}$")
 @dataclass(frozen=True, slots=True)
 class _NewRun:
     name: str | None
+    stem: str
     digest: str
     benchmark: str
     manifest: bytes
@@ -53,16 +54,22 @@ class RunStore(StorePart):
     """The runs and sessions."""
 
     async def save_run(
-        self, name: str | None, digest: str, benchmark: str, manifest: Mapping[str, JSON]
+        self,
+        name: str | None,
+        digest: str,
+        benchmark: str,
+        manifest: Mapping[str, JSON],
+        *,
+        stem: str | None = None,
     ) -> Run:
         """Return the run of this digest, made if it is new.
 
-        Without a name it is called after the benchmark and its digest. A known digest keeps its first
-        name. Raises RunNameTakenError where another run holds the name, ConfigError for "latest" or "".
+        Without a name it is called after `stem`, else the benchmark, and its digest. A known digest keeps its
+        first name. Raises RunNameTakenError where another run holds the name, ConfigError for "latest" or "".
         """
         if name is not None and name.strip() in {"", LATEST}:
             raise ConfigError(f"{name!r} cannot be a run's name; choose another with --name")
-        new = _NewRun(name, digest, benchmark, packed_json(manifest), self._clock())
+        new = _NewRun(name, stem or benchmark, digest, benchmark, packed_json(manifest), self._clock())
         return await self._writer.submit(_save_runs, new)
 
     async def find_run(self, ref: str = LATEST) -> Run:
@@ -175,7 +182,7 @@ async def _save_run(transaction: Transaction, new: _NewRun) -> Run:
 
 async def _free_name(transaction: Transaction, new: _NewRun) -> str:
     for digits in range(NAME_DIGITS, len(new.digest) + 1):
-        name = f"{new.benchmark}-{new.digest[:digits]}"
+        name = f"{new.stem}-{new.digest[:digits]}"
         if not await _is_taken(transaction, name):
             return name
     raise RunNameTakenError(f"every name for the run {new.digest!r} is taken; choose one with --name")

@@ -15,6 +15,7 @@ from harness.cache.claims import LEASE_S, RENEW_EVERY_S, ClaimHolder
 from harness.cache.database import Database, Sleep
 from harness.cache.derived import DerivedStore
 from harness.cache.files import MOUNTS
+from harness.cache.grades import GradeStore
 from harness.cache.imported import ImportedStore
 from harness.cache.location import store_url
 from harness.cache.maintenance import MaintenanceStore
@@ -44,6 +45,7 @@ class Store(
     BlobStore,
     MediaStore,
     DerivedStore,
+    GradeStore,
     MaintenanceStore,
     NeighbourStore,
     MergeStore,

@@ -10,6 +10,7 @@ from sqlalchemy import Column, Select, Table, and_, exists, func, select
 
 from harness.cache.blobs import unpacked_blob
 from harness.cache.exchange_rows import unpacked_json
+from harness.cache.grades import unpacked_value
 from harness.cache.key import key_of_twin, read_document, twin_of
 from harness.cache.parts import StorePart
 from harness.cache.tables import (
@@ -78,6 +79,8 @@ class VerifyStore(StorePart):
                 yield [f"the kept bytes of medium {row.sha256} do not match its digest"]
         async for row in self._rows_to_check(RUN, RUN.c.id):
             yield await self._run_problems(row)
+        async for row in self._rows_to_check(GRADE, GRADE.c.id):
+            yield _grade_problems(row)
         async for row in self._rows_to_check(EXCHANGE, EXCHANGE.c.id):
             yield _exchange_problems(row)
 
@@ -204,6 +207,14 @@ def _blob_refs(value: object) -> Iterator[str]:
                 yield sha256
         for item in value.values():
             yield from _blob_refs(item)
+
+
+def _grade_problems(row: AnyRow) -> list[str]:
+    try:
+        sound = isinstance(unpacked_value(row.value), str | int | float | bool)
+    except (zlib.error, ValueError):
+        sound = False
+    return [] if sound else [f"grade {row.id} of run {row.run_id} has a damaged value"]
 
 
 def _exchange_problems(row: AnyRow) -> list[str]:

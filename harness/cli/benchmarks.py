@@ -7,9 +7,11 @@ from pathlib import Path
 import click
 
 from harness.benchmarks.base import BENCHMARKS, Benchmark, get_benchmark
+from harness.benchmarks.steps import Step, steps_of
 from harness.cli.options import config_option, json_option, print_json
 from harness.cli.tables import terminal_width
 from harness.config import BenchmarkConfig, load_config
+from harness.errors import ConfigError
 
 
 @click.command("benchmarks", epilog="Example: harness benchmarks triage --json")
@@ -28,6 +30,8 @@ def command(name: str | None, as_json: bool, config_path: Path | None) -> None:
 
 
 def _facts(benchmark: Benchmark, configured: BenchmarkConfig) -> dict[str, object]:
+    if isinstance(benchmark, Step):
+        raise ConfigError(benchmark.no_cases)
     return {
         "name": benchmark.name,
         "title": benchmark.title,
@@ -40,6 +44,17 @@ def _facts(benchmark: Benchmark, configured: BenchmarkConfig) -> dict[str, objec
         "default_params": dict(benchmark.default_params),
         "scorer": benchmark.scorer,
         "conventions": {key: list(values) for key, values in benchmark.conventions.items()},
+        "steps": [_step(step) for step in steps_of(benchmark.name)],
+    }
+
+
+def _step(step: Step) -> dict[str, object]:
+    return {
+        "kind": step.kind,
+        "title": step.title,
+        "default_model": step.default_model,
+        "scorer": step.scorer,
+        "questions": {name: list(values) for name, values in step.questions.items()},
     }
 
 
@@ -66,6 +81,12 @@ def _block(facts: dict[str, object]) -> str:
     for key, (default, *alternatives) in conventions.items():
         others = f" (or {', '.join(alternatives)})" if alternatives else ""
         lines.append(("convention", f"{key}: {default}{others}"))
+    steps = facts["steps"]
+    assert isinstance(steps, list)
+    for step in steps:
+        model = step["default_model"]
+        who = "give --model" if model is None else f"by {model} unless --model says otherwise"
+        lines.append(("step", f"{step['kind']}: {step['title']}; {who}"))
     return "\n".join([str(facts["name"]), *(_labelled(*line) for line in lines)])
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.argument("run", default="latest")
 @click.option("--case", "case_id", required=True, metavar="ID", help="The case.")
 @click.option("--model", metavar="M", help="The model. Default: the only one of the run.")
+@click.option("--of", metavar="M", help="In a step: whose answer to the case, where several were looked at.")
 @click.option("--condition", metavar="C", help="The condition. Default: the only one of the run.")
 @click.option(
     "--repeat", type=click.IntRange(min=1), default=1, show_default=True, metavar="K", help="The repeat."
@@ -44,7 +45,8 @@ def command(
     """Tell all about one unit of RUN: a name, the start of a digest, or `latest`.
 
     Shows every exchange in order, and why the unit ended so. Where nothing stored answers what `run` would
-    ask now, names what differs from the nearest stored request. Asks nobody, writes nothing.
+    ask now, names what differs from the nearest stored request. Asks nobody, writes nothing. In a step,
+    --case is its own case, or one of the run that it follows.
     """
     from harness.cache.location import display, find_store
     from harness.cli.explain_text import render

@@ -20,6 +20,7 @@ from harness.cli.options import say
 from harness.cli.run_planning import planned, store_as_it_is
 from harness.cli.scored import show_score
 from harness.cli.session_work import work_on
+from harness.cli.step_again import step_moved_on
 from harness.cli.warnings import warnings_shown
 from harness.config import Config, load_config
 from harness.credentials import check_values
@@ -65,6 +66,8 @@ def resume(
 
     async def go_on() -> int:
         found, options = await _stored_options(url, reference)
+        if data is not None and options.step is not None:
+            raise ConfigError(f"run {found.name!r} is a step and has no case files; leave out --data")
         if data is not None:
             options = replace(options, data=data)
         invocation = Invocation(
@@ -88,7 +91,7 @@ async def start(invocation: Invocation, config: Config, url: str, resumed: Run |
     async with store_as_it_is(url) as as_it_is:
         plan = await planned(invocation.options, config, as_it_is)
         if resumed is not None:
-            _check_same(resumed, plan)
+            await _check_same(resumed, plan, invocation, await as_it_is.get())
         _introduce(plan, url)
         store = await as_it_is.get()
         found = await _look(store, plan, invocation.session)
@@ -119,9 +122,11 @@ async def _stored_options(url: str, reference: str) -> tuple[Run, RunOptions]:
     return found, read_run_options(sessions[-1].info.get("options"))
 
 
-def _check_same(found: Run, plan: Plan) -> None:
+async def _check_same(found: Run, plan: Plan, invocation: Invocation, store: Store | None) -> None:
     if plan.manifest.digest() == found.digest:
         return
+    if plan.manifest.step is not None and store is not None:
+        raise ConfigError(await step_moved_on(store, found, plan.manifest, invocation))
     differing = (
         ", ".join(differences(read_manifest(found.manifest), plan.manifest)) or "the program's version"
     )

@@ -11,10 +11,12 @@ import click
 
 from harness.benchmarks.base import CaseSet, get_benchmark
 from harness.cache.location import display, find_store
+from harness.cache.rows import Run
 from harness.cache.runs import LATEST
 from harness.cache.store import Store
 from harness.cli.options import config_option, json_option, say, store_option
 from harness.cli.scored import show_score
+from harness.cli.step_told import score_notes, step_facts
 from harness.config import load_config
 from harness.errors import ConfigError
 from harness.offline.references import References
@@ -60,12 +62,23 @@ def command(
 async def _score(url: str, ref: str, data: Path | None, conventions: dict[str, str]) -> Score:
     async with await Store.open(url, create=False, warn=say) as store:
         run = await store.find_run(ref)
-        corrected = None if data is None else _load(run.benchmark, data)
-        return await score_run(store, run, conventions=conventions, corrected=corrected)
+        runs = await store.runs()
+        corrected = None if data is None else _load(run, runs, data)
+        score = await score_run(store, run, conventions=conventions, corrected=corrected)
+    for note in score_notes(run, runs):
+        say(f"note: {note}")
+    return score
 
 
-def _load(benchmark: str, folder: Path) -> CaseSet:
-    return get_benchmark(benchmark).load(folder)
+def _load(run: Run, runs: Sequence[Run], folder: Path) -> CaseSet:
+    step = step_facts(run, runs)
+    if step is not None:
+        source = step["source_run"] or step["source"][:12]
+        raise ConfigError(
+            f"run {run.name!r} is a step over run {source!r} and has no case files; give --data when that "
+            "one is scored, or leave it out"
+        )
+    return get_benchmark(run.benchmark).load(folder)
 
 
 def read_conventions(written: Sequence[str]) -> dict[str, str]:

@@ -18,12 +18,14 @@ from harness.cache.rows import Run, Session
 from harness.cache.store import Store
 from harness.cache.unit_marks import UnitCount
 from harness.cli.options import config_option, json_option, print_json, printable, say, store_option, wrapped
+from harness.cli.step_told import step_facts, step_lines
 from harness.cli.tables import Column, render_table, terminal_width
 from harness.config import load_config
 from harness.errors import StoreError
 from harness.manifest import Manifest, read_manifest
 from harness.moments import shown_moment
 from harness.offline.spending import spent_by_model
+from harness.offline.step_runs import steps_over
 from harness.outcomes import INCOMPLETE, USABLE, UnitOutcome
 from harness.served_models import served_as, served_notes, together
 
@@ -56,7 +58,8 @@ def command(run: str | None, config_path: Path | None, store: str | None, as_jso
 
 async def _all_runs(url: str) -> Facts:
     async with await Store.open(url, create=False) as store:
-        rows = [await _summary(store, run) for run in await store.runs()]
+        runs = await store.runs()
+        rows = [await _summary(store, run, runs) for run in runs]
     return {"runs": rows}
 
 
@@ -64,7 +67,7 @@ async def _one_run(url: str, reference: str) -> Facts:
     async with await Store.open(url, create=False) as store:
         run = await store.find_run(reference)
         manifest = read_manifest(run.manifest)
-        summary = await _summary(store, run)
+        summary = await _summary(store, run, await store.runs())
         counts = await store.count_units(run.id)
         served = await store.count_served(run.id)
         models = [
@@ -78,7 +81,7 @@ async def _one_run(url: str, reference: str) -> Facts:
     return {**summary, "sessions": counted, "models": models, "spent": _spending(counted)}
 
 
-async def _summary(store: Store, run: Run) -> Facts:
+async def _summary(store: Store, run: Run, runs: Sequence[Run]) -> Facts:
     manifest = read_manifest(run.manifest)
     sessions = await store.sessions(run.id)
     counts = await store.count_units(run.id)
@@ -90,6 +93,11 @@ async def _summary(store: Store, run: Run) -> Facts:
         "synthetic": manifest.synthetic,
         "simulated": manifest.simulated,
         "imported": manifest.imported,
+        "step": step_facts(run, runs),
+        "steps": [
+            {"run": one.run.name, "kind": one.kind, "model": one.model}
+            for one in steps_over(runs, run.digest)
+        ],
         "units": manifest.n_units,
         "done": done,
         "sessions": [_session_facts(session) for session in sessions],
@@ -217,6 +225,11 @@ def _print_run(facts: Facts) -> None:
     for flag, words in _FLAGS.items():
         if facts[flag]:
             click.echo(f"  {words}")
+    if facts["step"] is not None:
+        for line in step_lines(facts["step"]):
+            click.echo(_reason(printable(f"  {line}")))
+    for step in facts["steps"]:
+        click.echo(printable(f"  step {step['kind']} by {step['model']}: {step['run']}"))
     for model in facts["models"]:
         outcomes = ", ".join(f"{name} {count}" for name, count in model["outcomes"].items())
         click.echo(f"  {model['model']}: {outcomes}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,15 @@ from harness.benchmarks.base import STEPS, get_benchmark
 from harness.benchmarks.steps import Step
 from harness.cache.location import find_store
 from harness.cache.rows import Run
+from harness.cache.runs import LATEST
 from harness.cache.store import Store
 from harness.cli.going_on import Invocation
+from harness.cli.options import say
 from harness.cli.run_command import configured, start
 from harness.cli.warnings import warnings_shown
 from harness.errors import ConfigError
 from harness.event_loop import run_session
+from harness.offline.step_runs import as_step, source_run
 from harness.run_options import RunOptions, SessionOptions, StepOptions
 
 
@@ -34,7 +38,7 @@ def start_step(
 
     async def work() -> int:
         async with await Store.open(url, create=False) as opened:
-            run = await opened.find_run(reference)
+            run = await _followed(opened, kind, reference)
         options = _options(kind, run, wanted)
         invocation = Invocation(
             options, session, config_path, store, wanted["name"],
@@ -46,13 +50,32 @@ def start_step(
         return run_session(work())
 
 
-def _options(kind: str, run: Run, wanted: Mapping[str, Any]) -> RunOptions:
+async def _followed(store: Store, kind: str, reference: str) -> Run:
+    """Return the run that the step is to be about. Raises ConfigError for one that it cannot be about.
+
+    "latest" may be a step, as after the first call of the same command: then its run is meant.
+    """
+    run = await store.find_run(reference)
+    followed = as_step(run)
+    if followed is not None:
+        source = await source_run(store, followed.source)
+        if reference == LATEST and source is not None:
+            say(f"note: the latest run, {run.name!r}, is a step over {source.name!r}, which is taken")
+            return source
+        where = "" if source is None else f": `harness step {kind} {shlex.quote(source.name)}`"
+        raise ConfigError(
+            f"run {run.name!r} is a step itself ({followed.kind}), and steps are about the answers of runs "
+            f"of {' or '.join(STEPS[kind])}; give the run that it follows{where}"
+        )
     if run.benchmark not in STEPS[kind]:
-        hint = "; give the run that it followed" if "." in run.benchmark else ""
         raise ConfigError(
             f"run {run.name!r} is of {run.benchmark}, which has no step {kind!r}; runs of "
-            f"{', '.join(STEPS[kind])} have{hint}"
+            f"{', '.join(STEPS[kind])} have"
         )
+    return run
+
+
+def _options(kind: str, run: Run, wanted: Mapping[str, Any]) -> RunOptions:
     step = get_benchmark(f"{run.benchmark}.{kind}")
     assert isinstance(step, Step)
     model = wanted["model"] or step.default_model

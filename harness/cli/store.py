@@ -18,6 +18,7 @@ from harness.cli.store_merge import merge
 from harness.cli.store_place import store_place
 from harness.cli.store_vacuum import vacuum
 from harness.cli.tables import Column, render_table
+from harness.errors import StoreError
 from harness.moments import shown_moment
 
 
@@ -69,7 +70,10 @@ def verify(as_json: bool, store: str | None, config_path: Path | None) -> int:
     """
     url = store_place(store, config_path)
     say(f"store: {display(url)}")
-    problems = asyncio.run(_verify(url))
+    problems, counts = asyncio.run(_verify(url))
+    if counts is not None:
+        looked = ", ".join(f"{counts[name]} {name}" for name in ("runs", "exchanges", "blobs", "grades"))
+        say(f"looked at: {looked}")
     if as_json:
         print_json({"problems": problems})
     else:
@@ -87,9 +91,16 @@ async def _stats(url: str) -> dict[str, JSON]:
         return await store.stats()
 
 
-async def _verify(url: str) -> list[str]:
+async def _verify(url: str) -> tuple[list[str], dict[str, JSON] | None]:
+    """Return what is wrong, and how much there is of everything; None where that cannot be counted."""
     async with await Store.open(url, create=False, warn=say) as store:
-        return await store.verify()
+        problems = await store.verify()
+        try:
+            return problems, await store.stats()
+        except StoreError:
+            if not problems:
+                raise
+            return problems, None
 
 
 def _rows(facts: Mapping[str, JSON]) -> Iterator[tuple[str, object]]:

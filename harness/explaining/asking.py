@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from harness.attempts import Asked, Feedback, attempt_policy, run_attempts
-from harness.benchmarks.base import Benchmark, Prompt
+from harness.benchmarks.base import Benchmark, CaseSet, Prompt
 from harness.cache.key import media_in, read_document
 from harness.cache.rows import LinkedUnit, UnitId
 from harness.cache.store import Store
@@ -17,6 +17,7 @@ from harness.errors import HarnessError, StoreError
 from harness.identity import Built, build
 from harness.manifest import BlobRef, ConditionWanted
 from harness.messages import Fault, Message, Part, Purpose, Request, Schema, Structured, TextPart
+from harness.offline.step_cases import Followed
 from harness.offline.stored_run import StoredRun
 from harness.outcomes import UnitOutcome
 from harness.planning_thread import plan_in_thread
@@ -93,7 +94,7 @@ async def planned_unit(
         options = read_run_options(sessions[-1].info.get("options"))
         chosen = replace(options, models=(unit.model,), cases=(unit.case_id,), limit=None)
         wanted = chosen if data is None else replace(chosen, data=data)
-        plan = await plan_in_thread(wanted, config, store.remembered)
+        plan = await plan_in_thread(wanted, config, store.remembered, followed=_followed(stored, unit))
         model, condition = plan.models[unit.model], plan.conditions[unit.condition]
         made = Unit(stored.run.id, unit, plan.cases.cases[0], condition, model, after)
         return PlannedUnit(made, plan.benchmark, plan.manifest.structured, "now")
@@ -102,6 +103,14 @@ async def planned_unit(
         recipes = _recipes(linked)
         why = str(error) if isinstance(error, HarnessError) else "the run's options name it otherwise"
         return PlannedUnit(made, stored.benchmark, stored.manifest.structured, "snapshot", why, recipes)
+
+
+def _followed(stored: StoredRun, unit: UnitId) -> Followed | None:
+    """Return the one case of a step, as its run keeps it; None for a run that is none."""
+    if stored.manifest.step is None:
+        return None
+    case = stored.case_index.case(stored.case_index.place(unit.case_id))
+    return Followed(stored.run, stored.manifest.step, CaseSet((case,), synthetic=stored.cases.synthetic))
 
 
 def snapshot_unit(stored: StoredRun, unit: UnitId, after: int) -> Unit:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from harness.answers.readings import read_answer
 from harness.attempts import AttemptPolicy, read_reply
+from harness.benchmarks.steps import unit_of_id
 from harness.cache.rows import Session, UnitId
 from harness.cache.store import Store
 from harness.canonical import JSON
@@ -22,6 +23,7 @@ from harness.moments import shown_moment
 from harness.nearest import nearest
 from harness.offline.records import RecordMaker, Send, costs_of_asks
 from harness.offline.replay import ReplayedUnit, Replayer
+from harness.offline.step_runs import source_run
 from harness.offline.stored_run import StoredRun, load_run
 from harness.providers.litellm_format import translated_request
 from harness.settings import IMPORTED
@@ -38,6 +40,12 @@ class Question:
     attempt: int | None = None
     data: str | None = None
     """The folder of the case files, absolute."""
+    of: str | None = None
+    """In a step: whose answer the case is about, where `case_id` is that of the run that it follows."""
+
+
+_NAMED = 6
+"""Cases that are named where several are meant."""
 
 
 async def explain_unit(store: Store, ref: str, question: Question, config: Config) -> Facts:
@@ -59,6 +67,7 @@ async def explain_unit(store: Store, ref: str, question: Question, config: Confi
         "condition": unit.condition,
         "model": unit.model,
         "repeat": unit.repeat,
+        "step": await _step(store, stored, unit),
         "attempt": question.attempt,
         "imported": imported,
         "state": _state_name(replayed),
@@ -79,6 +88,18 @@ async def explain_unit(store: Store, ref: str, question: Question, config: Confi
     return facts | {"next": await next_facts(store, planned, replayed, linked, question.attempt)}
 
 
+async def _step(store: Store, stored: StoredRun, unit: UnitId) -> JSON:
+    """Return whose answer a step's unit is about, and the name of that run; None for any other run."""
+    step, about = stored.manifest.step, unit_of_id(unit.case_id)
+    if step is None or about is None:
+        return None
+    source = await source_run(store, step.source)
+    return {
+        "kind": step.kind, "source": step.source, "source_run": None if source is None else source.name,
+        **asdict(about),
+    }  # fmt: skip
+
+
 def _tell_import(exchanges: Sequence[Facts], sends: Sequence[Send], sessions: Sequence[Session]) -> None:
     """Replace what an imported exchange does not know of a send: its status, and times that no file gave."""
     data = {send.exchange.id: send.exchange.data for send in sends}
@@ -91,10 +112,7 @@ def _tell_import(exchanges: Sequence[Facts], sends: Sequence[Send], sessions: Se
 
 def _unit(stored: StoredRun, question: Question) -> UnitId:
     manifest = stored.manifest
-    index = stored.case_index
-    if index.find(question.case_id) is None:
-        hint = nearest(question.case_id, map(index.id, index))
-        raise UnknownNameError(f"run {stored.run.name!r} has no case {question.case_id!r}{hint}")
+    case_id = _case_id(stored, question)
     model = _chosen(question.model, list(manifest.models), "model", stored.run.name)
     condition = _chosen(question.condition, stored.conditions, "condition", stored.run.name)
     for name, value, most in (
@@ -103,7 +121,31 @@ def _unit(stored: StoredRun, question: Question) -> UnitId:
     ):
         if not 1 <= value <= most:
             raise ConfigError(f"run {stored.run.name!r} has {name}s 1 to {most}, not {value}")
-    return UnitId(model, condition, question.case_id, question.repeat)
+    return UnitId(model, condition, case_id, question.repeat)
+
+
+def _case_id(stored: StoredRun, question: Question) -> str:
+    """Return the id of the case that is meant: in a step, the case of the run that it follows is enough."""
+    index, name, run = stored.case_index, question.case_id, stored.run.name
+    if stored.manifest.step is None and question.of is not None:
+        raise ConfigError(f"run {run!r} is no step, so there is nothing that --of could choose; leave it out")
+    if index.find(name) is not None:
+        return name
+    found = []
+    if stored.manifest.step is not None:
+        for one in map(index.id, index):
+            about = unit_of_id(one)
+            if about is not None and about.case_id == name and question.of in (None, about.model):
+                found.append(one)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ConfigError(
+            f"step {run!r} asks about several answers to case {name!r}; choose one with --of MODEL, or give "
+            f"as --case one of: {', '.join(map(repr, found[:_NAMED]))}{' ...' if len(found) > _NAMED else ''}"
+        )
+    of = "" if question.of is None else f" of model {question.of!r}"
+    raise UnknownNameError(f"run {run!r} has no case {name!r}{of}{nearest(name, map(index.id, index))}")
 
 
 def _chosen(given: str | None, known: Sequence[str], what: str, run: str) -> str:

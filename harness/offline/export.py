@@ -31,6 +31,7 @@ COLUMNS: Mapping[str, ColumnKind] = {
     "condition": "text",
     "model": "text",
     "repeat": "integer",
+    "step": "json",
     "imported": "json",
     "outcome": "text",
     "stage": "text",
@@ -110,20 +111,20 @@ def read_jsonl(path: Path) -> Iterator[Record]:
 
 
 def read_csv(path: Path) -> Iterator[Record]:
-    """Yield the records of a CSV export, exactly as they were written."""
+    """Yield the records of a CSV export, exactly as they were written; null for columns that came later."""
     # The default limit of 131,072 characters a cell is below what a long answer takes.
     csv.field_size_limit(sys.maxsize)
     with path.open(encoding="utf-8", newline="") as stream:
         for row in csv.DictReader(stream, strict=True):
-            yield {name: _from_cell(row[name], kind) for name, kind in COLUMNS.items()}
+            yield {name: _from_cell(row.get(name) or "", kind) for name, kind in COLUMNS.items()}
 
 
 def read_parquet(path: Path) -> Iterator[Record]:
-    """Yield the records of a Parquet export, exactly as they were written."""
+    """Yield the records of a Parquet export likewise."""
     with path.open("rb") as stream:
         for batch in _pyarrow("pyarrow.parquet").ParquetFile(stream).iter_batches(batch_size=_ROWS_A_GROUP):
             for row in batch.to_pylist():
-                yield {name: _from_value(row[name], kind) for name, kind in COLUMNS.items()}
+                yield {name: _from_value(row.get(name), kind) for name, kind in COLUMNS.items()}
 
 
 class _JsonLines:

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import cast
 
 from harness.benchmarks.base import Case
+from harness.benchmarks.steps import unit_of_id
 from harness.cache.key import media_in, read_document
 from harness.cache.rows import Exchange, Link, UnitId
 from harness.canonical import JSON
 from harness.costs import total_usd
 from harness.imports.documents import BadRowError
 from harness.imports.stated import Stated
-from harness.manifest import UNKNOWN_PROMPT, BlobRef, ModelWanted
+from harness.manifest import UNKNOWN_PROMPT, BlobRef, Manifest, ModelWanted
 from harness.media import Media
 from harness.messages import Fault, Reply, Usage
 from harness.offline.replay import ReplayedUnit, Replayer
@@ -69,6 +70,7 @@ class RecordMaker:
             "condition": unit.condition,
             "model": unit.model,
             "repeat": unit.repeat,
+            "step": _step_json(manifest, unit),
             "imported": model.imported,
             "outcome": str(result.outcome),
             "stage": result.stage,
@@ -110,6 +112,21 @@ class RecordMaker:
             return _stated(exchange).cost_usd
         name = self._replayer.asked_model(unit, exchange.data.purpose)
         return read_cost_usd(exchange.data, reading, self._stored.price(name, exchange.session))
+
+
+def _step_json(manifest: Manifest, unit: UnitId) -> JSON:
+    """Return which unit of which run (by its digest) a step's unit is about; None for any other run."""
+    about = None if manifest.step is None else unit_of_id(unit.case_id)
+    if manifest.step is None or about is None:
+        return None
+    return {
+        "kind": manifest.step.kind,
+        "source": manifest.step.source,
+        "model": about.model,
+        "condition": about.condition,
+        "case_id": about.case_id,
+        "repeat": about.repeat,
+    }
 
 
 def costs_of_asks(sends: Iterable[Send]) -> list[Mapping[str, JSON]]:

@@ -10,6 +10,7 @@ from harness.benchmarks.base import CaseSet, MetricValue, chosen_conventions
 from harness.cache.rows import Run
 from harness.cache.store import Store
 from harness.offline.derived import DerivedTables
+from harness.offline.graded_units import GradedUnits, graded_units
 from harness.offline.model_units import ANSWERED, ModelUnits, numbers_of, scored_together, targets
 from harness.offline.references import References, correct_references
 from harness.offline.replay import ReplayedUnit, Replayer
@@ -65,9 +66,11 @@ class _Scoring:
         self._replayer = Replayer(stored)
         self._changes = Changes()
         self._case_errors: Mapping[str, frozenset[int]] = {}
+        self._graded: GradedUnits | None = None
 
     async def score(self, references: References) -> Score:
         self._case_errors = await self._find_case_errors()
+        self._graded = await graded_units(self._store, self._stored)
         models = await self._model_rows()
         rows: list[Row] = []
         for condition in _conditions_of(models, self._scorer.together):
@@ -84,6 +87,7 @@ class _Scoring:
             },
             common=await self._common_cases(models),
             changes=self._changes,
+            agreement=None if self._graded is None else self._graded.to_json(),
         )
 
     def _other_rows(self, condition: str, references: References) -> Iterator[Row]:
@@ -122,6 +126,8 @@ class _Scoring:
                 units = ModelUnits(self._scorer)
             model = replayed.unit.model
             self._changes.note(replayed)
+            if self._graded is not None:
+                self._graded.note(replayed)
             numbers = units.add(replayed, self._case_errors[replayed.unit.condition])
             if self._on_unit is not None:
                 self._on_unit(replayed, numbers)

@@ -61,6 +61,8 @@ class Score:
     case_errors: Mapping[str, tuple[str, ...]]
     common: Mapping[str, CommonCases]
     changes: Changes
+    agreement: Mapping[str, JSON] | None = None
+    """Of a step whose units people graded too (see `harness.offline.graded_units`)."""
 
     def to_json(self) -> dict[str, JSON]:
         """Return the scores as they are printed and compared: no clock, no path, the same on every replay."""
@@ -109,7 +111,8 @@ class Score:
                 "model": model,
                 "source": step.source,
                 "not_shown": [asdict(one) for one in step.not_shown],
-            }
+            },
+            **({} if self.agreement is None else {"agreement": self.agreement}),
         }
 
     def served_as(self) -> list[dict[str, Any]]:

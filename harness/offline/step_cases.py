@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from harness.benchmarks.base import Case, CaseSet, get_benchmark
@@ -16,8 +17,9 @@ from harness.manifest import NotShown, StepWanted
 from harness.nearest import nearest
 from harness.offline.replay import ReplayedUnit, Replayer
 from harness.offline.replay_stream import replay_units
+from harness.offline.step_runs import source_run
 from harness.offline.stored_run import StoredRun, load_run
-from harness.outcomes import USABLE
+from harness.outcomes import INCOMPLETE, USABLE
 from harness.run_options import RunOptions
 
 
@@ -29,6 +31,28 @@ class Followed:
     wanted: StepWanted
     cases: CaseSet
 
+    @property
+    def name_stem(self) -> str:
+        """Return what a step without a name is called after: its kind, and the run that it follows."""
+        return f"{self.wanted.kind}-of-{self.run.name}"
+
+    def notes(self) -> Iterator[str]:
+        """Yield what the user should know before the first request: what is looked at, and what is not."""
+        n = len(self.cases.cases)
+        yield f"the step looks at {n} answer{'' if n == 1 else 's'} of run {self.run.name!r}"
+        why = Counter[str]()
+        for one in self.wanted.not_shown:
+            why[one.why] += one.units
+        if why:
+            told = ", ".join(f"{reason} {units}" for reason, units in sorted(why.items()))
+            yield f"it does not look at {why.total()} other{'' if why.total() == 1 else 's'}: {told}"
+        missing = sum(why[outcome.value] for outcome in INCOMPLETE)
+        if missing and not self.wanted.imported:
+            yield (
+                f"without an answer so far: {missing}; when they have one (`harness resume "
+                f"{shlex.quote(self.run.name)}`), the same step asks only about these"
+            )
+
 
 async def follow(store: Store, options: RunOptions) -> Followed:
     """Return the cases of a step over a stored run, as its answers are read today.
@@ -37,7 +61,7 @@ async def follow(store: Store, options: RunOptions) -> Followed:
     """
     step_options = options.step
     assert step_options is not None
-    run = await store.find_run(step_options.source)
+    run = await _source(store, step_options.source)
     step = get_benchmark(options.benchmark)
     assert isinstance(step, Step)
     if run.benchmark != step.benchmark:
@@ -57,7 +81,15 @@ async def follow(store: Store, options: RunOptions) -> Followed:
             spool.append(made)
     cases = spool.finish()
     if not len(cases):
-        raise ConfigError(f"run {run.name!r} has no answer that the step {step.kind!r} could look at")
+        why = Counter[str]()
+        for (_, _, one), units in skipped.items():
+            why[one] += units
+        told = ", ".join(f"{one} {units}" for one, units in sorted(why.items()))
+        raise ConfigError(
+            f"run {run.name!r} has no answer that the step {step.kind!r} could look at"
+            f"{f' ({told})' if told else ''}; choose others, or ask for answers first: "
+            f"`harness resume {shlex.quote(run.name)}`"
+        )
     wanted = StepWanted(
         kind=step.kind,
         source=run.digest,
@@ -66,6 +98,16 @@ async def follow(store: Store, options: RunOptions) -> Followed:
         not_shown=tuple(NotShown(*key, units) for key, units in sorted(skipped.items())),
     )
     return Followed(run, wanted, CaseSet(cases, synthetic=stored.manifest.synthetic))
+
+
+async def _source(store: Store, digest: str) -> Run:
+    found = await source_run(store, digest)
+    if found is None:
+        raise UnknownNameError(
+            f"the run that the step is about (digest {digest[:12]}) is not in this store; join the one that "
+            "has it by `harness store merge`, or name another one with --store"
+        )
+    return found
 
 
 def _made(step: Step, stored: StoredRun, replayed: ReplayedUnit) -> Case | NoCase:
@@ -88,7 +130,8 @@ class _Chosen:
         followed = [name for name in stored.conditions if step.follows(name)]
         self._models = _known(wanted.models, sorted(stored.manifest.models), "model", stored.run)
         self._conditions = _known(wanted.conditions, followed, "condition", stored.run)
-        cases = [one for one in ids if one in _known(options.cases, ids, "case", stored.run)]
+        wanted_cases = _known(options.cases, ids, "case", stored.run)
+        cases = [one for one in ids if one in wanted_cases]
         self._cases = frozenset(cases[: options.limit])
 
     def has(self, replayed: ReplayedUnit) -> bool:
@@ -100,7 +143,8 @@ class _Chosen:
 
 def _known(wanted: Collection[str], known: Collection[str], what: str, run: Run) -> frozenset[str]:
     """Return the names that are wanted, all of them where none is named. Raises UnknownNameError."""
+    names = frozenset(known)
     for name in wanted:
-        if name not in known:
+        if name not in names:
             raise UnknownNameError(f"run {run.name!r} has no {what} {name!r}{nearest(name, known)}")
-    return frozenset(wanted or known)
+    return frozenset(wanted) or names

@@ -16,6 +16,7 @@ from store_examples import a_key, a_session, an_exchange, dump
 from sweep_kit import finish, spawn
 
 from harness.cache import merge as merge_module
+from harness.cache.grades import packed_value
 from harness.cache.merge_report import MergeReport
 from harness.cache.rows import Link, UnitId, UnitState
 from harness.cache.store import Store, bring_up_to_date
@@ -371,8 +372,8 @@ async def test_grades_and_kept_bytes_come_along_once(
         await a_session(other, "theirs")
     media = ("e" * 64, "image/png", 3, 1, 1)
     with sqlite3.connect(other_path) as database:
-        grade = "INSERT INTO grade VALUES (?, 1, 'm', 'both', '1', 1, 'ann', 'good?', x'31', 5)"
-        database.executemany(grade, [(1,), (2,)])
+        grade = "INSERT INTO grade VALUES (?, 1, 'm', 'both', '1', 1, 'ann', 'good?', ?, 5)"
+        database.executemany(grade, [(1, packed_value(1)), (2, packed_value(1))])
         database.execute("INSERT INTO media VALUES (?, ?, ?, ?, ?, x'00', NULL)", media)
     database.close()
     await store.remember([Note(Media(*media, path=Path("/here.png")), STAMP, 1)])

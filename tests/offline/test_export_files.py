@@ -43,6 +43,7 @@ def record(text: str, **changes: Any) -> Record:
         "condition": "both",
         "model": "=m",
         "repeat": 1,
+        "step": None,
         "imported": False,
         "outcome": "valid",
         "stage": None,
@@ -103,6 +104,17 @@ def test_csv_json_columns_are_plain_json() -> None:
 
 def test_csv_columns_are_the_fields_of_a_record() -> None:
     assert list(record("a")) == list(COLUMNS)
+
+
+def test_a_csv_file_from_before_a_column_gives_null_for_it(tmp_path: Path) -> None:
+    path = tmp_path / "old.csv"
+    head, line = write([record("a")], "csv").decode("utf-8").splitlines()
+    place = head.split(",").index("step")
+    cells = next(csv.reader([line]))
+    old = [",".join(head.split(",")[:place] + head.split(",")[place + 1 :])]
+    with path.open("w", newline="") as stream:
+        csv.writer(stream).writerows([old[0].split(","), [*cells[:place], *cells[place + 1 :]]])
+    assert list(read_csv(path)) == [record("a")]
 
 
 def test_parquet_without_its_package_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,166 @@
+"""`harness grades`: what people say of a run's answers, as files, in and out of the store."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from harness.cache.location import display, find_store
+from harness.cli.options import config_option, json_option, print_json, say, store_option
+from harness.config import load_config
+
+if TYPE_CHECKING:
+    from harness.grading.files import GradeFormat
+
+_FORMATS = ("jsonl", "csv")
+
+
+@click.group("grades", epilog="Example: harness grades import night dentist.csv --rater dentist-1")
+def command() -> None:
+    """Take over what people say of a run's answers, or write it out.
+
+    A file has the columns model, condition, case_id, repeat, rater, question, value and time; repeat (1),
+    rater (--rater) and time (now) may be left out. A newer grade of the same rater, answer and question
+    supersedes the older one, which is kept.
+    """
+
+
+@command.command("import", epilog="Example: harness grades import night dentist.csv --rater dentist-1")
+@click.argument("run")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--rater", metavar="NAME", help="Who gave the grades that name no rater.")
+@click.option("--format", "file_format", type=click.Choice(_FORMATS), help="Default: as FILE is named.")
+@click.option("--dry-run", is_flag=True, help="Check everything, store nothing.")
+@config_option
+@store_option
+@json_option
+def import_(
+    run: str,
+    file: Path,
+    rater: str | None,
+    file_format: GradeFormat | None,
+    dry_run: bool,
+    config_path: Path | None,
+    store: str | None,
+    as_json: bool,
+) -> None:
+    """Keep the grades of FILE about answers of RUN (a name, the start of a digest, or latest).
+
+    All or nothing: every line is checked first. The same file again changes nothing.
+    """
+    from harness.event_loop import run_session
+
+    url = find_store(store, os.environ, load_config(config_path).store, Path.cwd())
+    say(f"store: {display(url)}")
+    facts = run_session(_import(url, run, file, file_format, rater, dry_run=dry_run))
+    if as_json:
+        print_json(facts)
+    else:
+        click.echo(_told(facts))
+
+
+@command.command("export", epilog="Example: harness grades export night --format csv --out grades.csv")
+@click.argument("run")
+@click.option("--format", "file_format", type=click.Choice(_FORMATS), default="jsonl", show_default=True)
+@click.option("--latest", is_flag=True, help="Only the grades that stand, without those they superseded.")
+@click.option(
+    "--out", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Default, and -: stdout."
+)
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@config_option
+@store_option
+def export(
+    run: str,
+    file_format: GradeFormat,
+    latest: bool,
+    out: Path | None,
+    force: bool,
+    config_path: Path | None,
+    store: str | None,
+) -> None:
+    """Write the grades of RUN with their history, so that `harness grades import` reads them back."""
+    from harness.cache.grades import standing
+    from harness.grading.files import write_grades
+
+    url = find_store(store, os.environ, load_config(config_path).store, Path.cwd())
+    say(f"store: {display(url)}")
+    history = asyncio.run(_history(url, run))
+    grades = standing(history)
+    superseded = len(history) - len(grades)
+    with _opened(out, force=force) as stream:
+        count = write_grades(grades if latest else history, file_format, stream)
+    told = f"{superseded} of them superseded by newer ones"
+    if latest:
+        told = f"without {superseded} superseded ones"
+    say(f"grades written to {'stdout' if out is None else str(out)}: {count}, {told}")
+
+
+async def _import(
+    url: str, ref: str, file: Path, file_format: GradeFormat | None, rater: str | None, *, dry_run: bool
+) -> dict[str, Any]:
+    from harness.cache.store import Store
+    from harness.grading.checking import GradeCheck
+    from harness.grading.files import format_of, read_rows, refuse
+    from harness.moments import now_us
+    from harness.offline.stored_run import load_run
+
+    rows, faults = read_rows(file, file_format or format_of(file))
+    refuse(file.name, faults)
+    async with await Store.open(url, create=False, warn=say) as store:
+        stored = await load_run(store, await store.find_run(ref))
+        check = GradeCheck(stored, rater=rater, now_us=now_us())
+        grades, faults = check.grades(rows)
+        if faults and stored.manifest.step is not None:
+            faults.append("this run is a step; grades of the answers that it follows belong to their own run")
+        refuse(file.name, faults)
+        added = await store.add_grades(stored.run.id, grades, dry_run=dry_run)
+    for question in check.unnamed(grades):
+        benchmark = stored.manifest.benchmark
+        say(f"note: no step of {benchmark} reads the question {question!r}; it is kept as it is")
+    return {
+        "run": stored.run.name,
+        "dry_run": dry_run,
+        "lines": len(rows),
+        "new": added.new,
+        "superseding": added.superseding,
+        "known": added.known,
+        "raters": sorted({grade.rater for grade in grades}),
+        "questions": sorted({grade.question for grade in grades}),
+    }
+
+
+def _told(facts: dict[str, Any]) -> str:
+    if not facts["lines"]:
+        return "the file has no grades: nothing was changed"
+    if not facts["new"]:
+        return f"grades that are here already: {facts['known']}; nothing was changed"
+    verb = "would be kept" if facts["dry_run"] else "kept"
+    newer = f", {facts['superseding']} of them in place of older ones" if facts["superseding"] else ""
+    known = f"; {facts['known']} were here already" if facts["known"] else ""
+    return f"grades of run {facts['run']} {verb}: {facts['new']}{newer}{known}"
+
+
+async def _history(url: str, ref: str) -> tuple[Any, ...]:
+    from harness.cache.store import Store
+
+    async with await Store.open(url, create=False, warn=say) as store:
+        run = await store.find_run(ref)
+        return await store.grade_history(run.id)
+
+
+@contextmanager
+def _opened(out: Path | None, *, force: bool) -> Iterator[IO[bytes]]:
+    from harness.offline.export import whole_file
+
+    if out is None or out == Path("-"):
+        yield sys.stdout.buffer
+        return
+    with whole_file(out, force=force) as stream:
+        yield stream

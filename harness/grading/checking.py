@@ -1,0 +1,116 @@
+"""Whether the grades of a file can be those of a run: everything that is wrong, before anything is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from harness.benchmarks.steps import steps_of
+from harness.cache.grades import GradeKey, NewGrade
+from harness.cache.rows import UnitId
+from harness.canonical import JSON, canonical_json
+from harness.errors import ConfigError
+from harness.grading.rows import GradeRow
+from harness.nearest import nearest, nearest_of
+from harness.offline.stored_run import StoredRun
+
+DAY_US: Final = 86_400_000_000
+
+Questions = Mapping[str, tuple[JSON, ...]]
+"""Question -> the values that its grades may have."""
+
+
+def questions_of(stored: StoredRun) -> Questions:
+    """Return the questions that steps of a run's benchmark name; people may grade by others too."""
+    return {
+        name: values
+        for step in steps_of(stored.manifest.benchmark)
+        for name, values in step.questions.items()
+    }
+
+
+class GradeCheck:
+    """Makes grades of the lines of a file about one run; `rater` is who gave those that name nobody.
+
+    `now_us`: the present, in microseconds since 1970 UTC.
+    """
+
+    def __init__(self, stored: StoredRun, *, rater: str | None, now_us: int) -> None:
+        if rater is not None and not (rater.strip() and rater.isprintable()):
+            raise ConfigError(f"--rater {rater!r} is no name; use letters, digits and dashes")
+        self.questions = questions_of(stored)
+        self._stored = stored
+        self._rater = rater
+        self._latest_us = now_us + DAY_US
+        self._cases = tuple(map(stored.case_index.id, stored.case_index))
+
+    def grades(self, rows: Sequence[GradeRow]) -> tuple[list[NewGrade], list[str]]:
+        """Return the grades of all lines, and what is wrong, each with its line."""
+        faults = [f"line {row.line}: {fault}" for row in rows for fault in self._faults(row)]
+        if faults:
+            return [], faults
+        grades = [self._grade(row) for row in rows]
+        return grades, list(_twice(rows, grades))
+
+    def unnamed(self, grades: Sequence[NewGrade]) -> list[str]:
+        """Return the questions of grades that no step of the benchmark names, where any does."""
+        asked = dict.fromkeys(grade.question for grade in grades)
+        return [name for name in asked if self.questions and name not in self.questions]
+
+    def _grade(self, row: GradeRow) -> NewGrade:
+        rater = row.rater or self._rater
+        assert rater is not None
+        unit = UnitId(row.model, row.condition, row.case_id, row.repeat)
+        return NewGrade(unit, rater, row.question, row.value, row.graded_at_us, f"line {row.line}")
+
+    def _faults(self, row: GradeRow) -> Iterator[str]:
+        manifest, name = self._stored.manifest, self._stored.run.name
+        for what, given, known in (
+            ("model", row.model, tuple(manifest.models)),
+            ("condition", row.condition, tuple(manifest.conditions)),
+        ):
+            if given not in known:
+                yield f"run {name!r} has no {what} {given!r}{nearest_of(given, known)}"
+        if self._stored.case_index.find(row.case_id) is None:
+            yield f"run {name!r} has no case {row.case_id!r}{nearest(row.case_id, self._cases)}"
+        if row.repeat > manifest.repeats:
+            yield f"run {name!r} has repeats 1 to {manifest.repeats}, not {row.repeat}"
+        yield from self._rater_faults(row)
+        yield from self._question_faults(row)
+        at = row.graded_at_us
+        if at is not None and not 0 <= at <= self._latest_us:
+            yield "its time lies before 1970 or in the future; correct it, or leave it out"
+
+    def _rater_faults(self, row: GradeRow) -> Iterator[str]:
+        if row.rater is None and self._rater is None:
+            yield "'rater' is blank; fill it in, or give --rater NAME"
+        elif None not in (row.rater, self._rater) and row.rater != self._rater:
+            yield f"its rater is {row.rater!r}, not {self._rater!r}; leave out --rater"
+
+    def _question_faults(self, row: GradeRow) -> Iterator[str]:
+        known = self.questions.get(row.question)
+        if known is None:
+            hint = nearest(row.question, self.questions)
+            if hint:  # a misspelt question would be one that nobody reads
+                yield f"unknown question {row.question!r}{hint}"
+        elif canonical_json(row.value) not in set(map(canonical_json, known)):
+            values = " or ".join(canonical_json(value).decode("ascii") for value in known)
+            given = canonical_json(row.value).decode("ascii")
+            yield f"a grade of {row.question!r} is {values}, not {given}"
+
+
+def _twice(rows: Sequence[GradeRow], grades: Sequence[NewGrade]) -> Iterator[str]:
+    """Yield the lines that grade the same as an earlier one, and do not tell which of them is newer."""
+    seen: dict[GradeKey, dict[int | None, tuple[int, bytes]]] = {}
+    for row, grade in zip(rows, grades, strict=True):
+        said, at = seen.setdefault(grade.key, {}), grade.graded_at_us
+        value = canonical_json(grade.value)
+        if at in said:
+            line, earlier = said[at]
+            how = "says the same as" if earlier == value else "contradicts"
+            way = "leave one out" if earlier == value else "leave one out, or give both a time of its own"
+            yield f"line {row.line}: it {how} line {line}; {way}"
+        elif said and (at is None or None in said):
+            line, _ = next(iter(said.values()))
+            yield f"line {row.line}: it grades the same as line {line}, and one has no time; give both one"
+        said.setdefault(at, (row.line, value))

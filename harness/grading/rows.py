@@ -1,0 +1,146 @@
+"""One grade as it stands in a file: its fields, their kinds, and the values that they may have."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from harness.cache.grades import Grade, GradeValue
+from harness.canonical import JSON
+
+FIELDS: Final = ("model", "condition", "case_id", "repeat", "rater", "question", "value", "time")
+"""The columns of a file of grades, in the order in which they are written."""
+
+OPTIONAL: Final = frozenset({"repeat", "rater", "time"})
+"""A file need not have these: repeat 1, the rater of the command line, now."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_BARE: Final = re.compile(r"[^\W\d_][^\x00-\x1f\x7f]*")
+_NO_WORDS: Final = frozenset({"true", "false", "null", "none", "nan", "na", "inf", "infinity"})
+_WHOLE: Final = re.compile(r"[1-9][0-9]{0,8}")
+
+
+@dataclass(frozen=True, slots=True)
+class GradeRow:
+    """A line of a file of grades, read; `line` counts from 1. None where the file says nothing."""
+
+    line: int
+    model: str
+    condition: str
+    case_id: str
+    repeat: int
+    rater: str | None
+    question: str
+    value: GradeValue
+    graded_at_us: int | None
+
+
+class FieldError(Exception):
+    """A field cannot be read; says why and what to write."""
+
+
+def read_row(line: int, fields: Mapping[str, JSON]) -> GradeRow:
+    """Return a line's grade. `value` is a JSON scalar, everything else text (`repeat` may be a number).
+
+    Raises FieldError.
+    """
+    return GradeRow(
+        line=line,
+        model=_text(fields, "model"),
+        condition=_text(fields, "condition"),
+        case_id=_text(fields, "case_id"),
+        repeat=_repeat(fields.get("repeat")),
+        rater=None if fields.get("rater") is None else _text(fields, "rater"),
+        question=_text(fields, "question"),
+        value=_value(fields.get("value")),
+        graded_at_us=_moment(fields.get("time")),
+    )
+
+
+def row_fields(grade: Grade) -> dict[str, JSON]:
+    """Return a grade as a line has it; `read_row` gives the same grade back."""
+    return {
+        "model": grade.unit.model,
+        "condition": grade.unit.condition,
+        "case_id": grade.unit.case_id,
+        "repeat": grade.unit.repeat,
+        "rater": grade.rater,
+        "question": grade.question,
+        "value": grade.value,
+        "time": shown_time(grade.graded_at_us),
+    }
+
+
+def shown_time(microseconds: int) -> str:
+    """Return a moment as 2026-01-31T12:00:00.000000Z."""
+    return f"{_EPOCH + timedelta(microseconds=microseconds):%Y-%m-%dT%H:%M:%S.%fZ}"
+
+
+def cell_value(cell: str) -> JSON:
+    """Return what a table's cell says: JSON, or a plain word or phrase as text. Raises FieldError.
+
+    What looks like a number, a truth or nothing, and is not written as JSON writes it, is no text: whoever
+    wrote it meant something else.
+    """
+    try:
+        found: JSON = json.loads(cell, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        if _BARE.fullmatch(cell) and cell.casefold() not in _NO_WORDS:
+            return cell
+        raise FieldError(
+            f"'value' {cell!r} is no JSON scalar; write a number as 1 or 0.5, true or false, and a text that "
+            "does not begin with a letter in double quotes"
+        ) from None
+    return found
+
+
+def _no_constant(text: str) -> JSON:
+    raise ValueError(text)
+
+
+def _text(fields: Mapping[str, JSON], name: str) -> str:
+    value = fields.get(name)
+    if value is None or (isinstance(value, str) and not value.strip()):
+        raise FieldError(f"{name!r} is blank; fill it in")
+    if not isinstance(value, str):
+        raise FieldError(f"{name!r} must be text, got {json.dumps(value)}; put it in double quotes")
+    return value
+
+
+def _repeat(value: JSON) -> int:
+    if value is None:
+        return 1
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        return int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 999_999_999:
+        return value
+    raise FieldError(f"'repeat' must be a whole number from 1, got {value!r}")
+
+
+def _value(value: JSON) -> GradeValue:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        raise FieldError("'value' is blank; leave out the line where nothing was graded")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise FieldError("'value' is a number beyond all bounds; correct it")
+    if isinstance(value, str | int | float):
+        return value
+    raise FieldError("'value' must be one number, text, true or false, and no list or object")
+
+
+def _moment(value: JSON) -> int | None:
+    if value is None:
+        return None
+    try:
+        found = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is None:
+        raise FieldError(
+            f"'time' {value!r} is no moment with a zone; write 2026-01-31T12:00:00Z, say, or leave it out"
+        )
+    return (found - _EPOCH) // timedelta(microseconds=1)

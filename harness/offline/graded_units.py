@@ -1,0 +1,67 @@
+"""What a step says of the units that people graded, for the comparison of the two."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple
+
+from harness.benchmarks.steps import Graded, Step, unit_of_id
+from harness.cache.grades import Grade
+from harness.cache.rows import UnitId
+from harness.cache.store import Store
+from harness.canonical import JSON, digest
+from harness.offline.replay import ReplayedUnit
+from harness.offline.step_runs import source_run
+from harness.offline.stored_run import StoredRun
+
+
+class GradedUnits:
+    """Takes a step's units, and keeps its answers about the graded ones."""
+
+    def __init__(self, step: Step, grades: Sequence[Grade], repeats: int) -> None:
+        self._step = step
+        self._grades = grades
+        self._repeats = repeats
+        self._values: dict[UnitId, dict[str, dict[str, JSON]]] = {}
+        for grade in grades:
+            raters = self._values.setdefault(grade.unit, {})
+            raters.setdefault(grade.rater, {})[grade.question] = grade.value
+        self._said: dict[tuple[UnitId, int], JSON] = {}
+
+    def note(self, replayed: ReplayedUnit) -> None:
+        """Keep the answer of one of the step's units, if it is about a graded one."""
+        about = unit_of_id(replayed.unit.case_id)
+        if about in self._values:
+            self._said[about, replayed.unit.repeat] = replayed.result.prediction
+
+    def graded(self) -> list[Graded]:
+        """Return every graded unit with what the step said, in order; None where it said nothing usable."""
+        return [
+            Graded(unit, repeat, self._said.get((unit, repeat)), self._values[unit])
+            for unit in sorted(self._values)
+            for repeat in range(1, self._repeats + 1)
+        ]
+
+    def to_json(self) -> Mapping[str, JSON] | None:
+        """Return the comparison as the scores have it; None where the step makes none."""
+        found = self._step.agreement(self.graded())
+        if found is None:
+            return None
+        # Which grades were compared, so that two scores that differ by them can be told apart.
+        content = [
+            [*astuple(grade.unit), grade.rater, grade.question, grade.value] for grade in self._grades
+        ]
+        return {"grades": len(self._grades), "grades_sha256": digest(content), **found}
+
+
+async def graded_units(store: Store, stored: StoredRun) -> GradedUnits | None:
+    """Return room for the units of a step whose run people graded; None where there is nothing to compare."""
+    wanted, step = stored.manifest.step, stored.benchmark
+    if wanted is None or not isinstance(step, Step) or not step.questions:
+        return None
+    source = await source_run(store, wanted.source)
+    if source is None:
+        return None
+    standing = await store.grades(source.id)
+    grades = [grade for grade in standing if grade.question in step.questions]
+    return GradedUnits(step, grades, stored.manifest.repeats) if grades else None
