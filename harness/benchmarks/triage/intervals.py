@@ -31,8 +31,8 @@ _UNIT_SUMS: Final = (
 RARE: Final = 5
 """Below so many positive units a label is lost in many resamples.
 
-With 22 labels, some of them in 1 % of the cases, the interval of their macro-F1 held the truth in .64, .90 and
-.94 of 1,000 simulations with 100, 246 and 360 cases.
+With 22 labels, some of them in 1 % of the cases, the interval of their macro-F1 held the truth in .64, .90
+and .94 of 1,000 simulations with 100, 246 and 360 cases.
 """
 _PLACES: Final = tuple(
     np.cumsum([3 * len(LABELS), 3 * len(DOMAINS), len(_UNIT_SUMS) * (1 + len(_GROUPS))]).tolist()
