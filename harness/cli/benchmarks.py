@@ -53,6 +53,7 @@ def _step(step: Step) -> dict[str, object]:
         "kind": step.kind,
         "title": step.title,
         "default_model": step.default_model,
+        "no_default": None if step.default_model else step.no_default,
         "scorer": step.scorer,
         "questions": {name: list(values) for name, values in step.questions.items()},
     }
@@ -85,7 +86,9 @@ def _block(facts: dict[str, object]) -> str:
     assert isinstance(steps, list)
     for step in steps:
         model = step["default_model"]
-        who = "give --model" if model is None else f"by {model} unless --model says otherwise"
+        who = f"by {model} unless --model says otherwise"
+        if model is None:
+            who = f"give --model, {step['no_default']}"
         lines.append(("step", f"{step['kind']}: {step['title']}; {who}"))
     return "\n".join([str(facts["name"]), *(_labelled(*line) for line in lines)])
 

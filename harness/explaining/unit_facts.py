@@ -127,6 +127,8 @@ def _unit(stored: StoredRun, question: Question) -> UnitId:
 def _case_id(stored: StoredRun, question: Question) -> str:
     """Return the id of the case that is meant: in a step, the case of the run that it follows is enough."""
     index, name, run = stored.case_index, question.case_id, stored.run.name
+    if stored.manifest.step is not None and question.data is not None:
+        raise ConfigError(f"run {run!r} is a step and has no case files; leave out --data")
     if stored.manifest.step is None and question.of is not None:
         raise ConfigError(f"run {run!r} is no step, so there is nothing that --of could choose; leave it out")
     if index.find(name) is not None:

@@ -70,8 +70,8 @@ def test_a_step_is_no_benchmark_with_case_files(folder: Path, server: ScriptedSe
     assert server.arrivals == []
     ready_source(folder, CASES)
     assert harness(*step_args(folder, "--name", "verdicts")).code == 0
-    for command in ("score", "resume"):
-        done = harness(command, "verdicts", "--data", folder / "data", *store_of(folder))
+    for words in (("score",), ("resume",), ("explain", "--case", "c000")):
+        done = harness(*words, "verdicts", "--data", folder / "data", *store_of(folder))
         assert done.code == 2 and "has no case files" in done.err, done.err
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -159,3 +160,32 @@ def test_without_a_model_the_step_says_that_the_papers_judge_is_retired(judged: 
     assert done.code == 2
     assert "since the paper's judge, gemini-3-pro, is retired (gemini-3.1-pro" in done.err
     assert "--model" in done.err
+
+
+def test_people_who_graded_the_same_answers_are_compared_with_the_judge(  # F12 F19
+    judged: Any, tmp_path: Path
+) -> None:
+    folder, _, scores = judged
+    place = ("--store", shutil.copy(folder / "store.sqlite3", tmp_path / "store.sqlite3"))
+    said = {("a", 0): 0, ("a", 1): 1, ("b", 0): 1, ("b", 1): 0, ("b", 2): 1}
+    rows = [f"{model},both,c{number:03},D2_Omission,{value}" for (model, number), value in said.items()]
+    file = tmp_path / "ann.csv"
+    file.write_text("\n".join(["model,condition,case_id,question,value", *rows]))
+    done = harness("grades", "import", "night", file, "--rater", "ann", *place)
+    assert (done.code, done.out) == (0, "grades of run night kept: 5\n"), done.err
+    found = harness("score", "verdicts", "--json", *place)
+    ann = found.json["agreement"]["raters"]["ann"]
+    # Nobody judged a's case 1 (no verdict) and b's case 2 (no rationale); of b's two the judge said 1.
+    assert (ann["n_graded"], ann["not_judged"]) == (5, 2)
+    assert ann["dimensions"]["D2_Omission"]["confusion"] == {"tp": 1, "fp": 1, "fn": 0, "tn": 1}
+    assert ann["dimensions"]["D2_Omission"]["accuracy"]["value"] == pytest.approx(2 / 3)
+    assert ann["dimensions"]["D1_Neglect"]["accuracy"]["value"] is None
+    assert {**found.json, "agreement": None} == {**scores, "agreement": None}
+    assert harness("score", "verdicts", "--json", *place).out == found.out
+    table = harness("score", "verdicts", *place).out
+    assert "agreement with ann: mean accuracy 0.667" in table and "n=3 of 5" in table
+    assert max(map(len, table.splitlines())) <= 80
+    for value, told in (("2", "a grade of 'D2_Omission' is 0 or 1, not 2"), ("true", "is 0 or 1, not true")):
+        file.write_text(f"model,condition,case_id,question,value\na,both,c000,D2_Omission,{value}\n")
+        done = harness("grades", "import", "night", file, "--rater", "ann", *place)
+        assert done.code == 2 and told in done.err
