@@ -33,6 +33,7 @@ from harness.canonical import JSON
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval
 from harness.scoring.label_codes import Codes
+from harness.scoring.multilabel import ratio
 from harness.scoring.proportions import clopper_pearson
 from harness.scoring.resampling import Resampling, Values
 
@@ -162,21 +163,21 @@ def _values(sums: Values, conditions: Sequence[str]) -> Iterator[tuple[str, Valu
     """Yield every path with its values (...) from sums (..., conditions x `_SUMS`); NaN where undefined."""
     each = sums.reshape(*sums.shape[:-1], len(conditions), len(_SUMS))
     if len(conditions) > 1:
-        exact = _ratio(each[..., 1], each[..., 0])
+        exact = ratio(each[..., 1], each[..., 0])
         yield "exact_match.mean", exact.mean(axis=-1)
         for place, condition in enumerate(conditions):
             yield f"exact_match.{finding_of(condition)}", exact[..., place]
     else:
-        yield "exact_match", _ratio(each[..., 0, 1], each[..., 0, 0])
+        yield "exact_match", ratio(each[..., 0, 1], each[..., 0, 0])
     total = _named(each.sum(axis=-2))
-    yield "positives.exact_match", _ratio(total["positive_right"], total["positive"])
+    yield "positives.exact_match", ratio(total["positive_right"], total["positive"])
     negative_right = total["right"] - total["positive_right"]
-    yield "negatives.exact_match", _ratio(negative_right, total["cases"] - total["positive"])
+    yield "negatives.exact_match", ratio(negative_right, total["cases"] - total["positive"])
     for name, places in _kinds(conditions):
         counts = _named(each[..., places, :].sum(axis=-2))
-        yield f"{name}.precision", _ratio(counts["shared"], counts["named"])
-        yield f"{name}.recall", _ratio(counts["shared"], counts["true"])
-        yield f"{name}.f1", _ratio(2 * counts["shared"], counts["named"] + counts["true"])
+        yield f"{name}.precision", ratio(counts["shared"], counts["named"])
+        yield f"{name}.recall", ratio(counts["shared"], counts["true"])
+        yield f"{name}.f1", ratio(2 * counts["shared"], counts["named"] + counts["true"])
 
 
 def _counts(sums: Values, conditions: Sequence[str]) -> Iterator[tuple[str, tuple[int, str]]]:
@@ -228,7 +229,3 @@ def _shares(sums: Values, place: int, condition: str, *, alone: bool) -> Iterato
 
 def _named(sums: Values) -> Mapping[str, Values]:
     return {name: sums[..., place] for place, name in enumerate(_SUMS)}
-
-
-def _ratio(above: Values, below: Values) -> Values:
-    return np.where(below == 0, np.nan, above / np.where(below == 0, 1, below))
