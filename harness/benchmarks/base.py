@@ -92,6 +92,21 @@ class MetricValue:
     interval: Interval | None = None
     """None: nobody computed one; one without ends says why there is none."""
 
+    def to_json(self) -> dict[str, JSON]:
+        """Return the number as every JSON of the scores has it; `sd` only over several repeats.
+
+        Beside `ci` stands how it was made, or why there is none.
+        """
+        found: dict[str, JSON] = {"value": self.value, "n": self.n, "ci": None, "reason": self.reason}
+        interval = self.interval
+        if interval is not None and interval.low is not None and interval.high is not None:
+            found |= {"ci": [interval.low, interval.high], "ci_method": interval.method}
+            if interval.note is not None:
+                found["ci_note"] = interval.note
+        elif interval is not None and self.value is not None:
+            found["ci_reason"] = interval.reason
+        return found if self.sd is None else found | {"sd": self.sd}
+
 
 @dataclass(frozen=True, slots=True)
 class MetricColumn:
