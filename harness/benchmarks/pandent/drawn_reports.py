@@ -12,7 +12,8 @@ from typing import Final
 import numpy as np
 
 from harness.benchmarks.base import Case, MetricValue
-from harness.benchmarks.pandent.report_scores import open_tools, report_metrics, report_numbers
+from harness.benchmarks.pandent.report_scores import report_metrics, report_numbers
+from harness.benchmarks.pandent.report_tools import open_tools
 
 DRAWS: Final = 3
 SEED: Final = 9_524

@@ -24,13 +24,13 @@ from harness.benchmarks.base import MetricValue, UnitNumbers, UnitTable
 from harness.benchmarks.pandent.report_content import changes
 from harness.benchmarks.pandent.report_scores import (
     REPORT_NUMBERS,
-    ReportTools,
     report_metrics,
     report_numbers,
     report_unit_scores,
     uncomputed,
     values_of_sums,
 )
+from harness.benchmarks.pandent.report_tools import ReportTools
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval
 from harness.scoring.proportions import clopper_pearson

@@ -32,6 +32,7 @@ from harness.benchmarks.pandent.attribute_reading import attribute_reader
 from harness.benchmarks.pandent.cases import ROLE, check_cases, load_cases
 from harness.benchmarks.pandent.findings import ABBREVIATIONS, BY_ID, FINDINGS, TABLE2
 from harness.benchmarks.pandent.questions import ATTRIBUTE, ATTRIBUTES, QUESTIONS, REPORT, finding_of
+from harness.benchmarks.pandent.report_tools import REPORT_CONVENTIONS, ReportTools, open_tools
 from harness.benchmarks.prompts import check_placeholders, load_prompt, placeholders, render
 from harness.canonical import JSON, sha256_hex
 from harness.errors import ConfigError, MediaError, UnknownNameError
@@ -39,7 +40,6 @@ from harness.media_reading import MediaReader
 from harness.messages import ImagePart, Message, Schema, TextPart
 
 if TYPE_CHECKING:
-    from harness.benchmarks.pandent.report_scores import ReportTools
     from harness.scoring.intervals import Interval
     from harness.scoring.resampling import Resampling
 
@@ -77,7 +77,6 @@ _ATTRIBUTE_NOTES: Final = MappingProxyType(
         "fixed template": "gives every case what the fixed clinical report of the references says",
     }
 )
-_ATTRIBUTE_NUMBERS: Final = ("annotated", "answered", "truth", "given")
 _ATTRIBUTE_LEGEND: Final = (
     "exact: share of whole answers that are right (mean: over the questions); +exact: of the cases that "
     "have the finding; P, R: precision and recall of teeth"
@@ -86,6 +85,8 @@ _ATTRIBUTE_LEGEND: Final = (
 
 def _attribute_table(condition: str) -> ScoreTable:
     """Return the table of the pool, or of one question: shown where there is no pool."""
+    from harness.benchmarks.pandent.attribute_scores import NUMBERS
+
     pooled = condition == ATTRIBUTES
     main = "exact_match.mean" if pooled else "exact_match"
     binary = not pooled and BY_ID[finding_of(condition)].answer == "binary"
@@ -101,7 +102,7 @@ def _attribute_table(condition: str) -> ScoreTable:
             MetricColumn(f"exact_match.{name}", ("exact", ABBREVIATIONS[name].rstrip("."))) for name in TABLE2
         ]
     return ScoreTable(
-        numbers=_ATTRIBUTE_NUMBERS,
+        numbers=NUMBERS,
         main_metric=main,
         columns=tuple(columns),
         legend=_ATTRIBUTE_LEGEND,
@@ -125,9 +126,7 @@ class PanDent:
     default_params: Mapping[str, JSON] = MappingProxyType({})
     image_recipe: str | None = None
     scorer: str = "pandent-1"
-    conventions: Mapping[str, tuple[str, ...]] = MappingProxyType(
-        {"meteor15": ("if-installed", "off"), "meteor2005": ("if-installed", "off")}
-    )
+    conventions: Mapping[str, tuple[str, ...]] = REPORT_CONVENTIONS
 
     def __init__(self, tools: ReportTools | None = None) -> None:
         self._tools = tools
@@ -226,8 +225,6 @@ class PanDent:
     @contextmanager
     def prepared(self, conventions: Mapping[str, str]) -> Iterator[Benchmark]:
         """Give the benchmark with what scoring clinical reports takes, and end that afterwards."""
-        from harness.benchmarks.pandent.report_scores import open_tools
-
         with open_tools(conventions) as tools:
             yield PanDent(tools)
 
