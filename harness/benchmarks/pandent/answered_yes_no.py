@@ -17,6 +17,10 @@ _PRESENT: Final = frozenset({"seen", "done", "link", "region", "side"})
 
 
 def yes_or_no(parts: Sequence[Clause], finding: Finding, yes: bool | None) -> bool:
+    """Return whether an answer affirms a finding; `yes` is what it begins with, None for neither.
+
+    Clauses about another region alone do not count. Raises Unreadable, as where all are, or any names teeth.
+    """
     if any(clause.teeth for clause in parts):
         raise Unreadable("teeth")
     concerned = [clause for clause in parts if concerns(clause, finding)]

@@ -1,9 +1,9 @@
 """One sentence about one finding, read strictly: yes or no, a set of teeth, or unparsable with a reason.
 
-The paper (seed 000, section 4 and appendix B) asks for exactly one English sentence per attribute and
-compares its value by exact match; how sentences become values it leaves open. Here a value needs every word
-of the sentence to be known, and the sentence to say one thing about that finding. All else is unparsable,
-which is never "no" and never the empty set. Every decision stands in docs/pandent-answers.md.
+The paper (section 4 and appendix B) asks for exactly one English sentence per attribute and compares its
+value by exact match; how sentences become values it leaves open. Here a value needs every word of the
+sentence to be known, and the sentence to say one thing about that finding. All else is unparsable, which is
+never "no" and never the empty set. Every decision stands in docs/pandent-answers.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How each finding is asked about, and the sentence that says that there is none.
 
-The paper prints two such sentences (seed 000, appendix B), kept here to the letter: those of bone loss in the
+The paper prints two such sentences (appendix B), kept here to the letter: those of bone loss in the
 mandible and of periapical lesions. The others are ours, by their pattern.
 """
 

@@ -1,8 +1,9 @@
 """The PanDent benchmark: a clinical report of a panoramic radiograph, and questions about single findings.
 
-Source of its rules: the PanDent paper (seed 000). Prompts are worded by us; the paper prints those of single
-findings, and only a line of the other (its table 5). It states no decoding parameters and no second attempt:
-give `--attempts 1` for its way of counting an answer that cannot be read.
+Source of its rules: "PanDent: Toward Comprehensive Tooth-Level Structure-Language Consistency in Dental
+Radiology", "the paper" in this package. Prompts are worded by us; the paper prints those of single findings,
+and only a line of the other (its table 5). It states no decoding parameters and no second attempt: give
+`--attempts 1` for its way of counting an answer that cannot be read.
 """
 
 from __future__ import annotations
