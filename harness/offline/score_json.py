@@ -142,7 +142,7 @@ class Score:
         ]
 
     def _main_metrics(self) -> dict[str, str | None]:
-        """Return condition or pool -> the metric that ranks its rows."""
+        """Return condition or union -> the metric that ranks its rows."""
         table = self.stored.benchmark.table
         return {row.condition: table(row.condition).main_metric for row in self.rows}
 

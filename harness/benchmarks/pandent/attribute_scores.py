@@ -1,17 +1,17 @@
 """The metric paths of PanDent's questions about single findings, of one question or of several together.
 
-- `exact_match`: share of cases whose whole answer is right (the paper's Acc_j). Of a pool:
+- `exact_match`: share of cases whose whole answer is right (the paper's Acc_j). Of a union:
   `exact_match.<finding>` of each question, and `exact_match.mean`, their unweighted mean (the paper's
   average).
 - `positives.exact_match`, `negatives.exact_match`: the same share of the cases that have the finding, and of
-  those that have not: most findings are rare, so that saying no to all is often right. Of a pool: of all
+  those that have not: most findings are rare, so that saying no to all is often right. Of a union: of all
   cases of its questions.
-- `tooth.precision`, `tooth.recall`, `tooth.f1`: of teeth, summed over cases (and a pool's tooth questions).
+- `tooth.precision`, `tooth.recall`, `tooth.f1`: of teeth, summed over cases (and a union's tooth questions).
 - `yes.precision`, `yes.recall`, `yes.f1`: of the answer "yes", where a question is yes or no.
 
 An unusable answer is never right, not even where there is nothing to find: it misses all true teeth, and
-names none. A case whose finding nobody looked at enters no number. n counts cases, of a pool the cases of all
-its questions; of `exact_match.mean` it is the smallest number of cases of a question.
+names none. A case whose finding nobody looked at enters no number. n counts cases, of a union the cases of
+all its questions; of `exact_match.mean` it is the smallest number of cases of a question.
 
 All of it is a function of whole numbers summed over units, so values and intervals come from the same sums.
 """
@@ -67,7 +67,7 @@ def unit_scores(numbers: Sequence[float]) -> Mapping[str, float | None]:
 
 
 def metrics(units: UnitTable) -> dict[str, MetricValue]:
-    """Return every metric path of a row: one question, or a pool of several."""
+    """Return every metric path of a row: one question, or a union of several."""
     return metrics_of_sums(_summands(units).sum(axis=0), units.conditions)
 
 

@@ -18,7 +18,7 @@ ATTRIBUTE: Final = "attribute:"
 """What the names of conditions begin with that ask about one finding; the finding's id follows."""
 
 ATTRIBUTES: Final = "attributes"
-"""The pool of those that a run asks, where there are several."""
+"""The union of those that a run asks, where there are several."""
 
 
 def finding_of(condition: str) -> str:

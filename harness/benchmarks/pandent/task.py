@@ -85,20 +85,20 @@ _ATTRIBUTE_LEGEND: Final = (
 
 
 def _attribute_table(condition: str) -> ScoreTable:
-    """Return the table of the pool, or of one question: shown where there is no pool."""
+    """Return the table of the union, or of one question: shown where there is no union."""
     from harness.benchmarks.pandent.attribute_scores import NUMBERS
 
-    pooled = condition == ATTRIBUTES
-    main = "exact_match.mean" if pooled else "exact_match"
-    binary = not pooled and BY_ID[finding_of(condition)].answer == "binary"
+    united = condition == ATTRIBUTES
+    main = "exact_match.mean" if united else "exact_match"
+    binary = not united and BY_ID[finding_of(condition)].answer == "binary"
     kind = "yes" if binary else "tooth"
     columns = [
-        MetricColumn(main, ("exact", "mean") if pooled else ("exact", "match")),
+        MetricColumn(main, ("exact", "mean") if united else ("exact", "match")),
         MetricColumn("positives.exact_match", ("+exact", "match")),
         MetricColumn(f"{kind}.precision", (kind, "P")),
         MetricColumn(f"{kind}.recall", (kind, "R")),
     ]
-    if pooled:
+    if united:
         columns += [
             MetricColumn(f"exact_match.{name}", ("exact", ABBREVIATIONS[name].rstrip("."))) for name in TABLE2
         ]
@@ -108,7 +108,7 @@ def _attribute_table(condition: str) -> ScoreTable:
         columns=tuple(columns),
         legend=_ATTRIBUTE_LEGEND,
         baseline_notes=_ATTRIBUTE_NOTES,
-        shown_in=None if pooled else ATTRIBUTES,
+        shown_in=None if united else ATTRIBUTES,
     )
 
 
@@ -200,8 +200,8 @@ class PanDent:
         """Return the value as it is: nobody restates text answers."""
         return Filled(value)
 
-    def pools(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        """Return the pool of all questions about single findings, where there are several."""
+    def unions(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """Return the union of all questions about single findings, where there are several."""
         asked = tuple(name for name in conditions if name != REPORT)
         return {ATTRIBUTES: asked} if len(asked) > 1 else {}
 
