@@ -15,6 +15,7 @@ import numpy as np
 
 from harness.benchmarks.base import UnitNumbers, UnitTable
 from harness.benchmarks.triage import domain_counts
+from harness.benchmarks.triage.scores import DOMAIN_GROUPS
 from harness.benchmarks.triage.taxonomy import DOMAIN_COLUMNS, DOMAINS, LABELS
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval
@@ -23,7 +24,6 @@ from harness.scoring.multilabel import ratio
 from harness.scoring.proportions import clopper_pearson
 from harness.scoring.resampling import Resampling, Values
 
-_GROUPS: Final = (("1", 1, 1), ("2", 2, 2), ("3", 3, 3), ("4", 4, 4), ("5+", 5, len(DOMAINS)))
 _UNIT_SUMS: Final = (
     "units", "answered", "fine_exact", "coarse_exact", "case_f1", "over_cases", "under_cases",
     "tp", "fp", "fn",
@@ -36,7 +36,7 @@ With 22 labels, some of them in 1 % of the cases, the interval of their macro-F1
 and .94 of 1,000 simulations with 100, 246 and 360 cases.
 """
 _PLACES: Final = tuple(
-    np.cumsum([3 * len(LABELS), 3 * len(DOMAINS), len(_UNIT_SUMS) * (1 + len(_GROUPS))]).tolist()
+    np.cumsum([3 * len(LABELS), 3 * len(DOMAINS), len(_UNIT_SUMS) * (1 + len(DOMAIN_GROUPS))]).tolist()
 )
 """Where the sums of coarse labels, of units, and of domain counts begin."""
 
@@ -102,7 +102,7 @@ class _Sums:
         unit_sums = _unit_sums(truth_codes, given_codes, said, case_f1_empty)
         unit_sums[:, _UNIT_SUMS.index("coarse_exact")] = said & (coarse_truth == coarse_given)
         needed = np.bitwise_count(coarse_truth)
-        groups = [unit_sums * ((needed >= low) & (needed <= high))[:, None] for _, low, high in _GROUPS]
+        groups = [unit_sums * ((needed >= low) & (needed <= high))[:, None] for _, low, high in DOMAIN_GROUPS]
         self.columns: Values = np.concatenate(
             [
                 *_label_sums(truth_codes, given_codes, len(LABELS)),
@@ -136,7 +136,7 @@ def _unit_sums(truth: Codes, given: Codes, said: Values, case_f1_empty: float) -
 def _values(sums: Values, zero: str) -> Iterator[tuple[str, Values]]:
     """Yield every path with its values (...) from sums (..., sums); NaN where undefined."""
     fine, coarse, unit_sums, counts = np.split(sums, _PLACES, axis=-1)
-    each = np.split(unit_sums, 1 + len(_GROUPS), axis=-1)
+    each = np.split(unit_sums, 1 + len(DOMAIN_GROUPS), axis=-1)
     yield from ((f"domain_count.{path}", value) for path, value in domain_counts.values(counts).items())
     units = _named(each[0])
     undefined = _undefined(units, zero)
@@ -152,7 +152,7 @@ def _values(sums: Values, zero: str) -> Iterator[tuple[str, Values]]:
             yield from ((f"domain.{name}.f1", values[..., place]) for place, name in enumerate(DOMAINS))
     yield "case_f1", ratio(units["case_f1"], units["units"])
     yield from _referrals(units)
-    for (name, _, _), group in zip(_GROUPS, each[1:], strict=True):
+    for (name, _, _), group in zip(DOMAIN_GROUPS, each[1:], strict=True):
         yield from ((f"by_domains.{name}.{path}", values) for path, values in _group(_named(group), zero))
 
 
@@ -177,7 +177,7 @@ def _referrals(units: Mapping[str, Values]) -> Iterator[tuple[str, Values]]:
 def _shares(totals: Values) -> Iterator[tuple[str, Interval]]:
     """Yield the exact intervals of shares of units."""
     _, _, unit_sums, counts = np.split(totals, _PLACES)
-    each = np.split(unit_sums, 1 + len(_GROUPS))
+    each = np.split(unit_sums, 1 + len(DOMAIN_GROUPS))
     units = _named(each[0])
     for path, part, whole in (
         ("fine.exact_match", "fine_exact", "units"),
@@ -186,7 +186,7 @@ def _shares(totals: Values) -> Iterator[tuple[str, Interval]]:
         ("under_referral.case_share", "under_cases", "units"),
     ):
         yield path, clopper_pearson(int(units[part]), int(units[whole]))
-    for (name, _, _), group in zip(_GROUPS, each[1:], strict=True):
+    for (name, _, _), group in zip(DOMAIN_GROUPS, each[1:], strict=True):
         group_sums = _named(group)
         path = f"by_domains.{name}.fine.exact_match"
         yield path, clopper_pearson(int(group_sums["fine_exact"]), int(group_sums["units"]))
