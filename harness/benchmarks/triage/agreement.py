@@ -76,7 +76,8 @@ def _pairs(prediction: JSON, grades: Mapping[str, int]) -> Mapping[str, tuple[in
 
 
 def _dimension(compared: Sequence[Compared], name: str) -> JSON:
-    from harness.scoring.statistics import clopper_pearson, cohen_kappa
+    from harness.scoring.agreement import cohen_kappa
+    from harness.scoring.proportions import clopper_pearson
 
     rows = [(one.case_id, *one.scores[name]) for one in compared if name in one.scores]
     judge, person = [row[1] for row in rows], [row[2] for row in rows]
@@ -124,7 +125,8 @@ def _intervals(compared: Sequence[Compared]) -> Mapping[str, Interval]:
     """Return dimension, and "mean", -> interval of accuracy over cases."""
     import numpy as np
 
-    from harness.scoring.statistics import Resampling, sum_intervals
+    from harness.scoring.bootstrap import sum_intervals
+    from harness.scoring.resampling import Resampling
 
     summands = [
         [float(agrees) for name in DIMENSIONS for agrees in _agreed(one.scores.get(name))]
