@@ -124,7 +124,7 @@ class Normalise(Step):
         """Return every metric path of one row."""
         from harness.benchmarks.pandent.restatement_scores import restatement_metrics
 
-        return restatement_metrics(units.numbers, conventions, self._tools)
+        return restatement_metrics(units.numbers, self._tools)
 
     def intervals(
         self, units: UnitTable, condition: str, conventions: Mapping[str, str], resampling: Resampling
@@ -132,7 +132,7 @@ class Normalise(Step):
         """Return the intervals of one row's metrics."""
         from harness.benchmarks.pandent.restatement_scores import restatement_intervals
 
-        return restatement_intervals(units, conventions, resampling)
+        return restatement_intervals(units, resampling)
 
     def score_unit(
         self, numbers: Sequence[float], condition: str, conventions: Mapping[str, str]

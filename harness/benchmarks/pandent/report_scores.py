@@ -96,9 +96,7 @@ def report_numbers(answer: str | None, reference: str | None, tools: ReportTools
     )
 
 
-def report_metrics(
-    numbers: UnitNumbers, conventions: Mapping[str, str], tools: ReportTools | None = None
-) -> dict[str, MetricValue]:
+def report_metrics(numbers: UnitNumbers, tools: ReportTools | None = None) -> dict[str, MetricValue]:
     """Return every metric path of one row of (units, `REPORT_NUMBERS`); `tools` say why METEOR is null."""
     counted = numbers[numbers[:, _AT["annotated"]] == 1]
     n, answered = len(counted), int(counted[:, _AT["answered"]].sum())

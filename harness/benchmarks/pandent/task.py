@@ -252,7 +252,7 @@ class PanDent:
             return metrics(units)
         from harness.benchmarks.pandent.report_scores import report_metrics
 
-        return report_metrics(units.numbers, conventions, self._tools)
+        return report_metrics(units.numbers, self._tools)
 
     def intervals(
         self, units: UnitTable, condition: str, conventions: Mapping[str, str], resampling: Resampling
@@ -264,7 +264,7 @@ class PanDent:
             return intervals(units, resampling)
         from harness.benchmarks.pandent.report_intervals import report_intervals
 
-        return report_intervals(units, conventions, resampling)
+        return report_intervals(units, resampling)
 
     def score_unit(
         self, numbers: Sequence[float], condition: str, conventions: Mapping[str, str]

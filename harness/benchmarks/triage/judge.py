@@ -12,7 +12,7 @@ An answer of the judge counts only if it fits the schema, and then as it stands.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
@@ -146,6 +146,5 @@ class TriageJudge(Step):
 
 def _listed(code: int) -> str:
     """Return labels as a JSON list in the order of the taxonomy, or that there are none."""
-    labels: Iterable[str] = (label for place, label in enumerate(LABELS) if code >> place & 1)
-    found = list(labels)
+    found = [label for place, label in enumerate(LABELS) if code >> place & 1]
     return json.dumps(found, ensure_ascii=False) if found else "none"
