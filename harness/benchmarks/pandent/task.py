@@ -29,7 +29,7 @@ from harness.benchmarks.base import (
     UnitTable,
 )
 from harness.benchmarks.case_files import copy_folder
-from harness.benchmarks.pandent.attribute_reading import attribute_reader
+from harness.benchmarks.pandent.answers.reader import attribute_reader
 from harness.benchmarks.pandent.cases import ROLE, check_cases, load_cases
 from harness.benchmarks.pandent.findings import ABBREVIATIONS, BY_ID, FINDINGS, TABLE2
 from harness.benchmarks.pandent.questions import ATTRIBUTE, ATTRIBUTES, QUESTIONS, REPORT, finding_of

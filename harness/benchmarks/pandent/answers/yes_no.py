@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from harness.benchmarks.pandent.answer_clauses import SIDES, Clause, denies
-from harness.benchmarks.pandent.answered_regions import concerns, place_of
-from harness.benchmarks.pandent.clause_claims import check_denial, check_joint_regions, said
-from harness.benchmarks.pandent.finding_words import NAMINGS
+from harness.benchmarks.pandent.answers.claims import check_denial, check_joint_regions, said
+from harness.benchmarks.pandent.answers.clauses import SIDES, Clause, denies
+from harness.benchmarks.pandent.answers.finding_words import NAMINGS
+from harness.benchmarks.pandent.answers.regions import concerns, place_of
+from harness.benchmarks.pandent.answers.unreadable import Unreadable
 from harness.benchmarks.pandent.findings import Finding
-from harness.benchmarks.pandent.unreadable import Unreadable
 
 _PRESENT: Final = frozenset({"seen", "done", "link", "region", "side"})
 """What "present in the mandible" consists of."""
