@@ -25,7 +25,7 @@ from harness.answers.readings import read_answer
 from harness.answers.validation import Validator
 from harness.attempts import attempt_policy, read_reply
 from harness.benchmarks.base import Case, CaseSet, get_benchmark
-from harness.benchmarks.pandent.attribute_answers import parse_answer
+from harness.benchmarks.pandent.answers.parsing import parse_answer
 from harness.benchmarks.pandent.cases import check_cases, load_cases
 from harness.benchmarks.pandent.clinical_reports import compose
 from harness.benchmarks.pandent.finding_values import answer_code, value_faults, value_of

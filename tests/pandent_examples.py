@@ -1,4 +1,4 @@
-"""Cases whose findings the paper prints (seed 000, tables 3 and 5, figure 4), and how to make more."""
+"""Cases whose findings the paper prints (tables 3 and 5, figure 4), and how to make more."""
 
 from __future__ import annotations
 

@@ -92,6 +92,21 @@ class MetricValue:
     interval: Interval | None = None
     """None: nobody computed one; one without ends says why there is none."""
 
+    def to_json(self) -> dict[str, JSON]:
+        """Return the number as every JSON of the scores has it; `sd` only over several repeats.
+
+        Beside `ci` stands how it was made, or why there is none.
+        """
+        found: dict[str, JSON] = {"value": self.value, "n": self.n, "ci": None, "reason": self.reason}
+        interval = self.interval
+        if interval is not None and interval.low is not None and interval.high is not None:
+            found |= {"ci": [interval.low, interval.high], "ci_method": interval.method}
+            if interval.note is not None:
+                found["ci_note"] = interval.note
+        elif interval is not None and self.value is not None:
+            found["ci_reason"] = interval.reason
+        return found if self.sd is None else found | {"sd": self.sd}
+
 
 @dataclass(frozen=True, slots=True)
 class MetricColumn:
@@ -104,12 +119,12 @@ class MetricColumn:
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """How the rows of one condition, or of one pool of conditions, are scored and shown.
+    """How the rows of one condition, or of one union of conditions, are scored and shown.
 
     `numbers` names what the scores keep of each unit (see `Benchmark.unit_numbers`). `main_metric` is the
     path of the metric that ranks; None: the rows have no order of merit. The printed table shows `columns`,
     the main metric first, of which a narrow terminal drops the last ones; without columns the rows stand in
-    the JSON only, and so they do where the table of the pool `shown_in` is printed. `legend` says what the
+    the JSON only, and so they do where the table of the union `shown_in` is printed. `legend` says what the
     heads mean, `baseline_notes` what each baseline is. `one_reading` is the heading of the one table that is
     printed where an unusable answer enters no number, in either reading.
     """
@@ -149,7 +164,7 @@ class UnitTable:
 
     `cases` is equal for the units of one case, `clusters` for those of one group of cases (a patient, say):
     intervals resample clusters. `repeats` counts from 1. `members` is the place of a unit's condition in
-    `conditions`: those of the pool, whether or not they have units here, or the one that the row is of.
+    `conditions`: those of the union, whether or not they have units here, or the one that the row is of.
     """
 
     numbers: UnitNumbers
@@ -251,17 +266,17 @@ class Benchmark(Protocol):
         """Apply the filling policy to a reformatter's answer about `answer`."""
         ...
 
-    def pools(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        """Return pool -> the conditions whose units are scored together besides, of those a run asks.
+    def unions(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """Return union -> the conditions whose units are scored together besides, of those a run asks.
 
-        A pool has rows of its own, as if it were a condition; its name is that of no condition.
+        A union has rows of its own, as if it were a condition; its name is that of no condition.
         """
         ...
 
     def table(self, condition: str) -> ScoreTable:
-        """Return how the rows of a condition or pool are scored and shown.
+        """Return how the rows of a condition or union are scored and shown.
 
-        The conditions of a pool have as many numbers as the pool.
+        The conditions of a union have as many numbers as the union.
         """
         ...
 
@@ -286,7 +301,7 @@ class Benchmark(Protocol):
     ) -> Mapping[str, MetricValue]:
         """Return every metric path of one row; a unit without a prediction counts as the worst value.
 
-        `condition` may be a pool. The units are those of a single repeat. `conventions` has all of the
+        `condition` may be a union. The units are those of a single repeat. `conventions` has all of the
         benchmark's (see `chosen_conventions`), here and below.
         """
         ...
@@ -309,16 +324,16 @@ class Benchmark(Protocol):
     def constant_answers(self, cases: Iterable[Case], condition: str) -> Mapping[str, JSON]:
         """Return baseline name -> the one prediction that it gives to each of these cases.
 
-        It is scored as a model's would be; `condition` is no pool.
+        It is scored as a model's would be; `condition` is no union.
         """
         ...
 
     def baselines(
         self, cases: Iterable[Case], members: Sequence[str], conventions: Mapping[str, str]
     ) -> Mapping[str, Mapping[str, MetricValue]]:
-        """Return baseline name -> metrics of those that are no constant answer, in a condition or pool.
+        """Return baseline name -> metrics of those that are no constant answer, in a condition or union.
 
-        `members` are the conditions of the pool, or the one. The cases come in any order.
+        `members` are the conditions of the union, or the one. The cases come in any order.
         """
         ...
 

@@ -162,7 +162,7 @@ class Step(ABC):
         """Give the step as it is."""
         return nullcontext(cast("Benchmark", self))
 
-    def pools(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    def unions(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """Return nothing: rows are by model and condition of the run that is followed."""
         return {}
 

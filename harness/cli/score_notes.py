@@ -50,7 +50,7 @@ def notes(score: Json, shown: Sequence[str], unseen: Sequence[str], width: int) 
         yield from wrap(f"{count(gaps, 'gap')}: asks that this parser needs, and nobody made", width)
     changed, corrected = score["changed_since_run"]["units"], len(score["references"]["corrected"])
     if changed:
-        steps = ", ".join(f"{step}: {count}" for step, count in score["changed_since_run"]["steps"].items())
+        steps = ", ".join(f"{step}: {units}" for step, units in score["changed_since_run"]["steps"].items())
         yield from wrap(f"read differently than in the run: {count(changed, 'unit')} ({steps})", width)
     if corrected:
         yield from wrap(f"references of {count(corrected, 'case')} were corrected", width)
@@ -64,9 +64,9 @@ def _baselines(score: Json, tables: Mapping[str, ScoreTable], width: int) -> Ite
             note = table.baseline_notes.get(row["model"])
             if row["kind"] == "baseline" and row["condition"] == condition and note is not None:
                 said.setdefault(row["model"], {}).setdefault(note, []).append(condition)
-    for name, notes in sorted(said.items()):
-        for note, conditions in notes.items():
-            where = f" ({', '.join(conditions)})" if len(notes) > 1 else ""
+    for name, whats in sorted(said.items()):
+        for note, conditions in whats.items():
+            where = f" ({', '.join(conditions)})" if len(whats) > 1 else ""
             yield from wrap(f"{name}{where}: {note}", width)
 
 
@@ -85,7 +85,7 @@ def _outcomes(condition: str, rows: Sequence[Json], width: int) -> Iterator[str]
     yield ""
     yield from wrap(f"{condition}: outcomes of units", width)
     for row in models:
-        counts = ", ".join(f"{outcome} {count}" for outcome, count in row["outcomes"].items())
+        counts = ", ".join(f"{outcome} {units}" for outcome, units in row["outcomes"].items())
         yield from wrap(f"  {shown_name(row)}: {counts} (of {row['n_units']})", width, indent="    ")
 
 
@@ -157,6 +157,6 @@ def agreement(score: Json, width: int) -> Iterator[str]:
         for name, one in found["dimensions"].items():
             values = (one[key]["value"] for key in ("accuracy", "kappa"))
             accuracy, kappa = ("-" if value is None else f"{value:.3f}" for value in values)
-            counts = ", ".join(f"{cell} {count}" for cell, count in one["confusion"].items())
+            counts = ", ".join(f"{cell} {answers}" for cell, answers in one["confusion"].items())
             told = f"  {name}: {accuracy}, kappa {kappa}; {counts}"
             yield from wrap(told + (f" ({one['note']})" if one["note"] else ""), width, indent="    ")

@@ -77,11 +77,11 @@ class DerivedTables:
             if numbers is not None:
                 scores = {
                     metric: (value, "there is no answer" if value is None else None)
-                    for metric, value in self._score_unit(numbers, key[1]).items()
+                    for metric, value in self._score_unit(numbers, condition=key[1]).items()
                 }
                 yield from score_values(self._run.id, UnitId(*key), scores, self._scorer)
 
-    def _score_unit(self, numbers: Sequence[float], condition: str) -> Mapping[str, float | None]:
+    def _score_unit(self, numbers: Sequence[float], *, condition: str) -> Mapping[str, float | None]:
         return self._benchmark.score_unit(numbers, condition, self._conventions)
 
     def _units(self) -> Iterator[_Unit]:

@@ -1,4 +1,4 @@
-"""The units of one model by rows: those of its conditions and their pools, or of whom a step is about."""
+"""The units of one model by rows: those of its conditions and their unions, or of whom a step is about."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ ANSWERED: Final = USABLE | UNUSABLE
 
 
 def scored_together(stored: StoredRun) -> dict[str, tuple[str, ...]]:
-    """Return condition -> itself, and pool -> its conditions, for all that a run asks."""
+    """Return condition -> itself, and union -> its conditions, for all that a run asks."""
     alone = {condition: (condition,) for condition in stored.conditions}
-    return {**alone, **stored.benchmark.pools(stored.conditions)}
+    return {**alone, **stored.benchmark.unions(stored.conditions)}
 
 
 def targets(condition: str, together: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, int]]:
-    """Yield the conditions and pools that a condition's units count in, each with its place there."""
+    """Yield the conditions and unions that a condition's units count in, each with its place there."""
     for name, members in together.items():
         if condition in members:
             yield name, members.index(condition)

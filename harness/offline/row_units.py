@@ -45,7 +45,7 @@ class UnitColumns:
     ) -> None:
         """Add the unit of the case at a place (see `CaseIndex`), with all that the metrics need of it.
 
-        `numbers` None: it is nobody's answer. `member`: the place of its condition in the pool that these
+        `numbers` None: it is nobody's answer. `member`: the place of its condition in the union that these
         columns are of. `left_out`: no model could be sent the case, so it enters no number.
         """
         if numbers is None:

@@ -172,5 +172,5 @@ class _Scoring:
 
 
 def _conditions_of(models: Sequence[Row], known: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Return what the rows are grouped by: the run's conditions and pools, or those that a step is about."""
+    """Return what the rows are grouped by: the run's conditions and unions, or those that a step is about."""
     return list(dict.fromkeys([*known, *sorted(row.condition for row in models)]))

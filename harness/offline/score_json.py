@@ -142,7 +142,7 @@ class Score:
         ]
 
     def _main_metrics(self) -> dict[str, str | None]:
-        """Return condition or pool -> the metric that ranks its rows."""
+        """Return condition or union -> the metric that ranks its rows."""
         table = self.stored.benchmark.table
         return {row.condition: table(row.condition).main_metric for row in self.rows}
 
@@ -177,8 +177,8 @@ def row_json(row: Row, rank: Rank | None, *, imported: bool = False, served: Seq
         "coverage": row.coverage,
         "not_applicable": list(row.not_applicable),
         "not_rated": list(row.not_rated),
-        "as_answered": {path: metric_json(metric) for path, metric in row.as_answered.items()},
-        "valid_only": {path: metric_json(metric) for path, metric in row.valid_only.items()},
+        "as_answered": {path: metric.to_json() for path, metric in row.as_answered.items()},
+        "valid_only": {path: metric.to_json() for path, metric in row.valid_only.items()},
     }
 
 
@@ -186,22 +186,6 @@ def _rank_reason(row: Row, rank: Rank | None, *, imported: bool) -> str | None:
     if imported and row.incomplete:  # nobody can be asked for the rest
         return f"incomplete: the files hold no answer for {row.to_complete} units"
     return None if rank is None else rank.reason
-
-
-def metric_json(metric: MetricValue) -> JSON:
-    """Return a number with its n; `sd` over repeats only where there are several.
-
-    Beside `ci` stands how it was made, or why there is none.
-    """
-    found: dict[str, JSON] = {"value": metric.value, "n": metric.n, "ci": None, "reason": metric.reason}
-    interval = metric.interval
-    if interval is not None and interval.low is not None and interval.high is not None:
-        found |= {"ci": [interval.low, interval.high], "ci_method": interval.method}
-        if interval.note is not None:
-            found["ci_note"] = interval.note
-    elif interval is not None and metric.value is not None:
-        found["ci_reason"] = interval.reason
-    return found if metric.sd is None else found | {"sd": metric.sd}
 
 
 def _unit_json(unit: UnitId) -> JSON:

@@ -36,7 +36,7 @@ class Scorer:
         self.conventions = conventions
         self.cases = cases
         self.together = together
-        """Condition -> itself, and pool -> its conditions."""
+        """Condition -> itself, and union -> its conditions."""
         self._resampling = Resampling()
         self._groups: dict[str, int] = {}
         self._clusters = np.arange(len(cases), dtype=np.int64)

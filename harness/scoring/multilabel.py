@@ -112,8 +112,8 @@ def exact_match(counts: Tally) -> Values:
     return ratio(counts.exact, np.asarray(counts.units))
 
 
-def ratio(numerator: Counts, denominator: Counts, undefined: float = math.nan) -> Values:
-    """Return a quotient, and `undefined` where the denominator is 0."""
+def ratio(numerator: Counts | Values, denominator: Counts | Values, undefined: float = math.nan) -> Values:
+    """Return a quotient, and `undefined` where the denominator is 0; shapes are broadcast."""
     empty = denominator == 0
     return np.where(empty, undefined, numerator / np.where(empty, 1, denominator))
 

@@ -3,7 +3,7 @@
 Any metric that is a function of sums fits: means, shares, differences, F1 of tp, fp and fn, BLEU of
 clipped counts. Units are summed once per cluster and repeat; what follows costs nothing per unit. With
 several repeats the value is the mean over the repeats that have one, and a cluster is drawn with all its
-repeats (DESIGN, "Repeats").
+repeats.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Statistics of scores: intervals, tests, agreement. One place to import them from.
+"""Statistics of scores: intervals, tests, agreement.
 
-Pure functions over arrays and counts; nothing here knows of models, cases or stores. Degenerate data gives
-None with a reason, never NaN and no exception; ValueError is for misuse only, such as lengths that differ.
+One place to import them from, for people's own analyses. Pure functions over arrays and counts; nothing here
+knows of models, cases or stores. Degenerate data gives None with a reason, never NaN and no exception;
+ValueError is for misuse only, such as lengths that differ.
 """
 
 from __future__ import annotations

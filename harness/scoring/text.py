@@ -1,6 +1,7 @@
 """Metrics of texts: tokens, BLEU and ROUGE-L.
 
-Which tokens they count is a named option, never guessed from the text.
+One place to import them from, for people's own analyses. Which tokens they count is a named option, never
+guessed from the text.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ With a schema
   line.
 
 Without a schema
-- a clinical report restated: a quotation as `prompts/quoted-answer-v1.txt` makes it (two lines `=== X ===`
+- a clinical report restated: a quotation as `prompts/quoted-text-v1.txt` makes it (two lines `=== X ===`
   that are equal), and around it `report` and a word that begins with `restat`, `rewrit`, `rephras`, `reword`,
   `normalis` or `normaliz`. A text with a quotation is none of the following.
 - one sentence about one finding: `one ... sentence` or `single ... sentence` (at most 40 letters, blanks,

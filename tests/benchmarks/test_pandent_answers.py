@@ -14,12 +14,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from harness.benchmarks.pandent.answer_surroundings import MAX_CHARS
-from harness.benchmarks.pandent.attribute_answers import Parsed, parse_answer
-from harness.benchmarks.pandent.finding_words import GROUPS, NAMINGS
+from harness.benchmarks.pandent.answers.finding_words import GROUPS, NAMINGS
+from harness.benchmarks.pandent.answers.parsing import Parsed, parse_answer
+from harness.benchmarks.pandent.answers.surroundings import MAX_CHARS
+from harness.benchmarks.pandent.answers.unreadable import MEANINGS
 from harness.benchmarks.pandent.findings import BY_ID, FINDINGS, TABLE2, UNIVERSE
 from harness.benchmarks.pandent.templates import WORDINGS
-from harness.benchmarks.pandent.unreadable import MEANINGS
 
 ROWS = [
     json.loads(line)

@@ -142,15 +142,15 @@ def test_a_failed_restatement_is_no_number_and_in_no_pair() -> None:
         failed = restatement_numbers("x", None, "a b", open_tools)
         assert set(failed) == {0.0}
         assert len(failed) == len(good) == len(NUMBERS)
-        both = restatement_metrics(table([good, failed]).numbers, NO_JAVA, open_tools)
-        alone = restatement_metrics(table([good]).numbers, NO_JAVA, open_tools)
-        none = restatement_metrics(table([failed]).numbers, NO_JAVA, open_tools)
+        both = restatement_metrics(table([good, failed]).numbers, open_tools)
+        alone = restatement_metrics(table([good]).numbers, open_tools)
+        none = restatement_metrics(table([failed]).numbers, open_tools)
     assert both == alone
     assert {metric.n for metric in both.values()} == {1}
     assert {(metric.value, metric.n) for metric in none.values()} == {(None, 0)}
     assert none["added.findings_mean"].reason == "no report was restated"
     assert restatement_unit_scores(failed) == {}
-    assert restatement_intervals(table([failed]), NO_JAVA, Resampling(resamples=20))["raw.bleu_4"].low is None
+    assert restatement_intervals(table([failed]), Resampling(resamples=20))["raw.bleu_4"].low is None
 
 
 def test_raw_and_normalised_are_the_scores_of_the_two_texts_and_delta_their_difference() -> None:
@@ -160,7 +160,7 @@ def test_raw_and_normalised_are_the_scores_of_the_two_texts_and_delta_their_diff
             restatement_numbers(answer, other, reference, open_tools)
             for (answer, reference), (other, _) in zip(pairs, report_pairs(40, seed=8), strict=True)
         ]
-        found = restatement_metrics(table(rows).numbers, NO_JAVA, open_tools)
+        found = restatement_metrics(table(rows).numbers, open_tools)
         raw, normalised = (
             report_metrics(
                 np.array(
@@ -169,7 +169,6 @@ def test_raw_and_normalised_are_the_scores_of_the_two_texts_and_delta_their_diff
                         for text, pair in zip(texts, pairs, strict=True)
                     ]
                 ),
-                NO_JAVA,
                 open_tools,
             )
             for texts in ([answer for answer, _ in pairs], [answer for answer, _ in report_pairs(40, seed=8)])
@@ -198,7 +197,7 @@ def test_a_near_empty_answer_that_comes_back_full_is_told_loudly() -> None:
             (template, template),
         ]:
             rows.append(restatement_numbers(answer, restated, reference, open_tools))
-        found = restatement_metrics(table(rows).numbers, NO_JAVA, open_tools)
+        found = restatement_metrics(table(rows).numbers, open_tools)
     assert values(found, "added.findings_mean", "added.findings_share", "added.half_share") == [
         (20 + 21 + 0) / 3, 2 / 3, 2 / 3,
     ]  # fmt: skip
@@ -219,7 +218,7 @@ def test_what_a_restatement_leaves_out_is_counted() -> None:
             ),
             restatement_numbers("Caries on 36 and 37.", "Decay is apparent at tooth #36.", "x", open_tools),
         ]
-        found = restatement_metrics(table(rows).numbers, NO_JAVA, open_tools)
+        found = restatement_metrics(table(rows).numbers, open_tools)
     assert values(found, "dropped.findings_mean", "dropped.findings_share") == [1, 0.5]
     assert values(found, "dropped.teeth_mean", "dropped.teeth_share") == [0.5, 0.5]
     assert values(found, "added.findings_mean", "added.teeth_mean", "added.statements_mean") == [0, 0, 0]
@@ -230,7 +229,7 @@ def test_half_means_more_than_half_of_the_21_findings() -> None:
     eleven = " ".join(composed("0").split(". ")[place] + "." for place in range(11))
     with tools() as open_tools:
         rows = [restatement_numbers("Nothing.", text, "x", open_tools) for text in (ten, eleven, "Caries.")]
-        found = restatement_metrics(table(rows).numbers, NO_JAVA, open_tools)
+        found = restatement_metrics(table(rows).numbers, open_tools)
     assert found["added.findings_mean"].value == (10 + 11 + 1) / 3
     assert values(found, "added.findings_share", "added.half_share") == [1, 1 / 3]
 
@@ -241,7 +240,7 @@ def test_a_case_without_a_reference_counts_for_content_and_for_no_score() -> Non
             restatement_numbers("a b c d e", "a b c d e", "a b c d e", open_tools),
             restatement_numbers("Caries.", "Caries. A bridge.", None, open_tools),
         ]
-        found = restatement_metrics(table(rows).numbers, NO_JAVA, open_tools)
+        found = restatement_metrics(table(rows).numbers, open_tools)
     assert (found["raw.rouge_l"].value, found["raw.rouge_l"].n) == (1, 1)
     assert (found["added.findings_mean"].value, found["added.findings_mean"].n) == (0.5, 2)
 
@@ -257,10 +256,10 @@ def test_intervals_hold_the_values_and_shares_are_exact_only_without_groups() ->
             restatement_numbers("Caries.", composed(str(place)), composed("r"), open_tools)
             for place in range(30)
         ]
-        found = restatement_metrics(table(rows).numbers, NO_JAVA, open_tools)
-    single = restatement_intervals(table(rows), NO_JAVA, Resampling(resamples=300))
+        found = restatement_metrics(table(rows).numbers, open_tools)
+    single = restatement_intervals(table(rows), Resampling(resamples=300))
     grouped = restatement_intervals(
-        table(rows, [place // 2 for place in range(90)]), NO_JAVA, Resampling(resamples=300)
+        table(rows, [place // 2 for place in range(90)]), Resampling(resamples=300)
     )
     assert single.keys() == grouped.keys() == {path for path, one in found.items() if one.value is not None}
     for path, interval in single.items():
@@ -279,7 +278,7 @@ def test_unit_scores_average_to_the_row() -> None:
         rows = [
             restatement_numbers(answer, "Caries on 36.", reference, open_tools) for answer, reference in pairs
         ]
-        found = restatement_metrics(table(rows).numbers, NO_JAVA, open_tools)
+        found = restatement_metrics(table(rows).numbers, open_tools)
     units = [restatement_unit_scores(row) for row in rows]
     assert {"raw.rouge_l", "normalised.meteor2005", "added.findings_mean"} <= units[0].keys()
     for path in units[0]:
@@ -289,7 +288,7 @@ def test_unit_scores_average_to_the_row() -> None:
 def test_the_table_has_columns_that_the_scores_have() -> None:
     with tools() as open_tools:
         found = restatement_metrics(
-            table([restatement_numbers("a", "b", "c", open_tools)]).numbers, NO_JAVA, open_tools
+            table([restatement_numbers("a", "b", "c", open_tools)]).numbers, open_tools
         )
     shown = STEP.table("normalise")
     assert shown.main_metric is None

@@ -83,7 +83,7 @@ def test_the_papers_two_reports_score_against_each_other_what_its_tables_praise(
     printed = json.loads(TABLE_3.read_text("utf-8"))
     with open_tools({**USUAL, "meteor2005": "off"}) as tools:
         numbers = rows([(printed["row2"], printed["row1"])], tools)
-        found = report_metrics(numbers, USUAL, tools)
+        found = report_metrics(numbers, tools)
     values = [found[f"bleu_{order}"].value for order in (1, 2, 3, 4)]
     assert values == pytest.approx([0.886, 0.829, 0.776, 0.736], abs=5e-4)
     assert found["rouge_l"].value == pytest.approx(0.819, abs=5e-4)
@@ -100,7 +100,7 @@ def test_the_papers_two_reports_score_against_each_other_what_its_tables_praise(
 def test_values_are_those_of_the_plain_corpus_functions() -> None:
     pairs = report_pairs(300)
     with doubles() as tools:
-        found = report_metrics(rows(pairs, tools), USUAL, tools)
+        found = report_metrics(rows(pairs, tools), tools)
     tokens = [(ptb_tokenize(answer), ptb_tokenize(reference)) for answer, reference in pairs]
     bleu = corpus_bleu(tokens)
     expected = {f"bleu_{order}": float(bleu[order - 1]) for order in (1, 2, 3, 4)}
@@ -119,7 +119,7 @@ def test_values_are_those_of_the_plain_corpus_functions() -> None:
 def test_an_unusable_answer_is_an_empty_report_whose_reference_counts() -> None:
     with doubles() as tools:
         numbers = rows([("a b c d", "a b c d"), (None, "e f g h")], tools)
-        found = report_metrics(numbers, USUAL, tools)
+        found = report_metrics(numbers, tools)
         assert numbers[1, REPORT_NUMBERS.index("answered")] == 0
     shorter = math.exp(1 - 8 / 4)  # four tokens for eight: the brevity penalty
     assert found["bleu_1"].value == pytest.approx(shorter, abs=1e-6)
@@ -132,8 +132,8 @@ def test_an_unusable_answer_is_an_empty_report_whose_reference_counts() -> None:
 
 def test_all_unusable_is_zero_and_no_units_is_null() -> None:
     with doubles() as tools:
-        nothing = report_metrics(rows([(None, "e f g h")] * 3, tools), USUAL, tools)
-        none = report_metrics(np.empty((0, len(REPORT_NUMBERS))), USUAL, tools)
+        nothing = report_metrics(rows([(None, "e f g h")] * 3, tools), tools)
+        none = report_metrics(np.empty((0, len(REPORT_NUMBERS))), tools)
     assert {path: value.value for path, value in nothing.items() if path != "words"} == dict.fromkeys(
         PATHS - {"words"}, pytest.approx(0, abs=1e-9)
     )
@@ -149,15 +149,15 @@ def test_a_case_without_a_clinical_report_enters_no_number() -> None:
     with doubles() as tools:
         both = rows([("a b c d e", "a b c d x"), ("a b", None)], tools)
         assert report_unit_scores(both[1]) == {}
-        with_it = report_metrics(both, USUAL, tools)
-        assert with_it == report_metrics(both[:1], USUAL, tools)
-    intervals = report_intervals(table(both), USUAL, Resampling(resamples=50))
+        with_it = report_metrics(both, tools)
+        assert with_it == report_metrics(both[:1], tools)
+    intervals = report_intervals(table(both), Resampling(resamples=50))
     assert intervals["rouge_l"].reason == "one cluster: nothing to resample"
 
 
 def test_the_average_is_that_of_the_papers_six_numbers() -> None:
     with doubles() as tools:
-        found = report_metrics(rows(report_pairs(20), tools), USUAL, tools)
+        found = report_metrics(rows(report_pairs(20), tools), tools)
     six = [found[name].value for name in ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "meteor15", "rouge_l")]
     assert found["average"].value == pytest.approx(sum(value for value in six if value is not None) / 6)
     assert found["meteor15"].value != found["meteor2005"].value
@@ -179,7 +179,7 @@ def test_a_meteor_that_is_not_here_is_null_with_what_to_install_and_never_anothe
     )
     with tools:
         numbers = rows(report_pairs(10), tools)
-        found = report_metrics(numbers, USUAL, tools)
+        found = report_metrics(numbers, tools)
     assert found[what].value is None
     assert found[what].n == 10
     assert found[what].reason == "it needs Java; install it"
@@ -187,9 +187,9 @@ def test_a_meteor_that_is_not_here_is_null_with_what_to_install_and_never_anothe
     assert {path for path, value in found.items() if value.value is None} == lacking
     if what == "meteor15":
         assert found["average"].reason == "it needs Java; install it"
-    assert report_intervals(table(numbers), USUAL, Resampling(resamples=50)).keys() == PATHS - lacking
+    assert report_intervals(table(numbers), Resampling(resamples=50)).keys() == PATHS - lacking
     assert set(report_unit_scores(numbers[0])) == {"rouge_l", "meteor2005"} - {what}
-    assert report_metrics(numbers, USUAL)[what].reason == "not computed where this was scored"
+    assert report_metrics(numbers)[what].reason == "not computed where this was scored"
 
 
 def test_one_pair_without_a_value_leaves_the_whole_metric_null() -> None:
@@ -201,7 +201,7 @@ def test_one_pair_without_a_value_leaves_the_whole_metric_null() -> None:
 
     with ReportTools(USUAL, meteor15=Breaking, meteor2005=exact_words) as tools:
         numbers = rows(report_pairs(5), tools)
-        found = report_metrics(numbers, USUAL, tools)
+        found = report_metrics(numbers, tools)
     assert np.isfinite(numbers[0]).all()
     assert (found["meteor15"].value, found["meteor15"].reason) == (None, "it ended")
 
@@ -211,7 +211,7 @@ def test_a_meteor_that_is_switched_off_is_never_started() -> None:
         raise AssertionError("it was opened")
 
     with ReportTools(OFF, meteor15=never, meteor2005=never) as tools:  # type: ignore[arg-type]
-        found = report_metrics(rows(report_pairs(3), tools), OFF, tools)
+        found = report_metrics(rows(report_pairs(3), tools), tools)
     assert found["meteor15"].reason == "switched off by the convention meteor15=off"
     assert found["meteor2005"].reason == "switched off by the convention meteor2005=off"
     assert found["bleu_4"].value is not None
@@ -235,8 +235,8 @@ def test_meteors_program_is_one_for_all_reports_started_by_the_first_and_ended()
 def test_intervals_contain_the_value_and_cover_every_metric() -> None:
     with doubles() as tools:
         numbers = rows(report_pairs(120), tools)
-        found = report_metrics(numbers, USUAL, tools)
-    intervals = report_intervals(table(numbers), USUAL, Resampling(resamples=400))
+        found = report_metrics(numbers, tools)
+    intervals = report_intervals(table(numbers), Resampling(resamples=400))
     assert intervals.keys() == PATHS
     for path, interval in intervals.items():
         value = found[path].value
@@ -249,7 +249,7 @@ def test_the_sums_of_a_resample_score_as_the_reports_drawn_for_it() -> None:
     with doubles() as tools:
         numbers = rows(report_pairs(6), tools)
         drawn = numbers[[0, 0, 3, 5, 5, 5]]
-        expected = {path: value.value for path, value in report_metrics(drawn, USUAL, tools).items()}
+        expected = {path: value.value for path, value in report_metrics(drawn, tools).items()}
     counts = np.array([2, 0, 0, 1, 0, 3])
     found = values_of_sums((numbers * counts[:, None]).sum(axis=0))
     assert {path: float(value) for path, value in found.items()} == pytest.approx(expected)
@@ -276,8 +276,8 @@ def test_5000_reports_of_200_words_score_in_half_a_minute_on_one_core() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
     with ReportTools({**USUAL, "meteor15": "off"}) as tools:
         numbers = rows(pairs, tools)
-        found = report_metrics(numbers, USUAL, tools)
-    intervals = report_intervals(table(numbers), USUAL, Resampling())
+        found = report_metrics(numbers, tools)
+    intervals = report_intervals(table(numbers), Resampling())
     taken = resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
     assert found["bleu_4"].n == 5_000
     assert intervals["bleu_4"].low is not None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from sklearn.metrics import accuracy_score, cohen_kappa_score, confusion_matrix
 
+from harness.benchmarks.steps import Graded
 from harness.benchmarks.triage.agreement import agreement
 from harness.benchmarks.triage.judge import TriageJudge
 from harness.benchmarks.triage.verdicts import DIMENSIONS
@@ -21,15 +21,7 @@ from harness.scoring.proportions import clopper_pearson
 D1, D2, D3, D4, D5 = DIMENSIONS
 
 
-@dataclass(frozen=True)
-class Unit:
-    unit: UnitId
-    prediction: JSON
-    grades: Mapping[str, Mapping[str, JSON]]
-    repeat: int = field(default=1)
-
-
-def graded(case: int, judge: Sequence[int] | None, person: Sequence[int | None], model: str = "m") -> Unit:
+def graded(case: int, judge: Sequence[int] | None, person: Sequence[int | None], model: str = "m") -> Graded:
     """Return an answer with the judge's five scores and the person's; None is none."""
     verdict: JSON = None
     if judge is not None:
@@ -37,10 +29,10 @@ def graded(case: int, judge: Sequence[int] | None, person: Sequence[int | None],
             name: {"score": score, "reason": "N/A"} for name, score in zip(DIMENSIONS, judge, strict=True)
         }
     said = {name: value for name, value in zip(DIMENSIONS, person, strict=True) if value is not None}
-    return Unit(UnitId(model, "both", f"c{case}", 1), verdict, {"ann": said} if said else {})
+    return Graded(UnitId(model, "both", f"c{case}", 1), 1, verdict, {"ann": said} if said else {})
 
 
-def ann(units: Sequence[Unit]) -> Any:
+def ann(units: Sequence[Graded]) -> Any:
     found: Any = agreement(units)
     json.dumps(found, allow_nan=False)
     return found["raters"]["ann"]
@@ -92,7 +84,7 @@ def test_a_missing_verdict_or_grade_is_no_disagreement() -> None:  # F12
     assert all(one["n"] == 0 and one["accuracy"]["value"] is None for one in nothing["dimensions"].values())
 
 
-def random_grades(n: int, models: int, *, wrong: float = 0.1) -> list[Unit]:
+def random_grades(n: int, models: int, *, wrong: float = 0.1) -> list[Graded]:
     chance = random.Random(3)
     units = []
     for case in range(n):
@@ -130,7 +122,7 @@ def test_answers_to_one_case_are_resampled_together() -> None:
 
 def test_each_rater_is_compared_by_themselves() -> None:
     first = graded(1, (0, 1, 0, 0, 0), (0, 1, 0, 0, 0))
-    both = Unit(first.unit, first.prediction, {**first.grades, "bob": {D2: 0}})
+    both = Graded(first.unit, 1, first.prediction, {**first.grades, "bob": {D2: 0}})
     found: Any = TriageJudge().agreement([both])
     assert found is not None and list(found["raters"]) == ["ann", "bob"]
     assert found["raters"]["bob"]["dimensions"][D2]["accuracy"]["value"] == 0

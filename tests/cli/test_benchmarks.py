@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -39,3 +41,15 @@ def test_what_the_user_configured_is_shown(tmp_path: Path) -> None:
 def test_an_unknown_benchmark_ends_with_2() -> None:
     result = CliRunner().invoke(cli, ["benchmarks", "traige"])
     assert (result.exit_code, "unknown benchmark 'traige'" in result.stderr) == (2, True)
+
+
+def test_telling_of_benchmarks_and_their_steps_loads_no_numpy() -> None:
+    code = (
+        "import sys\nfrom harness.cli.main import cli\n"
+        "try: cli(['benchmarks', '--json'])\nexcept SystemExit: pass\n"
+        "heavy = ('numpy', 'rapidfuzz', 'scipy')\n"
+        "print([name for name in heavy if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert '"pandent"' in done.stdout
+    assert done.stderr.strip() == "[]"

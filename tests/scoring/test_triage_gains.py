@@ -186,7 +186,7 @@ def test_repeats_are_paired_with_themselves() -> None:
 
 @pytest.mark.parametrize("conditions", [("both", "opg"), ("both", "complaint")])
 def test_only_the_gains_over_what_was_asked_are_there(conditions: tuple[str, ...]) -> None:
-    assert Triage().pools(conditions) == {"ablation": conditions}
+    assert Triage().unions(conditions) == {"ablation": conditions}
     rows: list[Row] = [([A], {name: [A] for name in conditions})]
     found = gains(table(rows, conditions))
     missing = {"opg": "complaint", "complaint": "opg"}[conditions[1]]
@@ -195,17 +195,17 @@ def test_only_the_gains_over_what_was_asked_are_there(conditions: tuple[str, ...
 
 @pytest.mark.parametrize("conditions", [("both",), ("complaint", "opg"), ("opg",)])
 def test_without_both_and_one_modality_there_is_no_ablation(conditions: tuple[str, ...]) -> None:
-    assert Triage().pools(conditions) == {}
+    assert Triage().unions(conditions) == {}
 
 
-def test_the_pools_conditions_stand_in_one_order_and_share_its_numbers() -> None:
+def test_the_unions_conditions_stand_in_one_order_and_share_its_numbers() -> None:
     triage = Triage()
-    assert triage.pools(["opg", "both", "complaint"]) == {"ablation": ALL}
-    pool = triage.table("ablation")
-    assert pool.main_metric is None
-    assert all(triage.table(name).numbers == pool.numbers for name in ALL)
+    assert triage.unions(["opg", "both", "complaint"]) == {"ablation": ALL}
+    union = triage.table("ablation")
+    assert union.main_metric is None
+    assert all(triage.table(name).numbers == union.numbers for name in ALL)
     known = gains(table(HAND))
-    assert all(column.path in known for column in pool.columns)
+    assert all(column.path in known for column in union.columns)
 
 
 def test_no_pairs_give_null_with_a_reason_and_no_interval() -> None:

@@ -1,17 +1,17 @@
 """The metric paths of PanDent's questions about single findings, of one question or of several together.
 
-- `exact_match`: share of cases whose whole answer is right (the paper's Acc_j). Of a pool:
+- `exact_match`: share of cases whose whole answer is right (the paper's Acc_j). Of a union:
   `exact_match.<finding>` of each question, and `exact_match.mean`, their unweighted mean (the paper's
   average).
 - `positives.exact_match`, `negatives.exact_match`: the same share of the cases that have the finding, and of
-  those that have not: most findings are rare, so that saying no to all is often right. Of a pool: of all
+  those that have not: most findings are rare, so that saying no to all is often right. Of a union: of all
   cases of its questions.
-- `tooth.precision`, `tooth.recall`, `tooth.f1`: of teeth, summed over cases (and a pool's tooth questions).
+- `tooth.precision`, `tooth.recall`, `tooth.f1`: of teeth, summed over cases (and a union's tooth questions).
 - `yes.precision`, `yes.recall`, `yes.f1`: of the answer "yes", where a question is yes or no.
 
 An unusable answer is never right, not even where there is nothing to find: it misses all true teeth, and
-names none. A case whose finding nobody looked at enters no number. n counts cases, of a pool the cases of all
-its questions; of `exact_match.mean` it is the smallest number of cases of a question.
+names none. A case whose finding nobody looked at enters no number. n counts cases, of a union the cases of
+all its questions; of `exact_match.mean` it is the smallest number of cases of a question.
 
 All of it is a function of whole numbers summed over units, so values and intervals come from the same sums.
 """
@@ -33,6 +33,7 @@ from harness.canonical import JSON
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval
 from harness.scoring.label_codes import Codes
+from harness.scoring.multilabel import ratio
 from harness.scoring.proportions import clopper_pearson
 from harness.scoring.resampling import Resampling, Values
 
@@ -66,7 +67,7 @@ def unit_scores(numbers: Sequence[float]) -> Mapping[str, float | None]:
 
 
 def metrics(units: UnitTable) -> dict[str, MetricValue]:
-    """Return every metric path of a row: one question, or a pool of several."""
+    """Return every metric path of a row: one question, or a union of several."""
     return metrics_of_sums(_summands(units).sum(axis=0), units.conditions)
 
 
@@ -162,21 +163,21 @@ def _values(sums: Values, conditions: Sequence[str]) -> Iterator[tuple[str, Valu
     """Yield every path with its values (...) from sums (..., conditions x `_SUMS`); NaN where undefined."""
     each = sums.reshape(*sums.shape[:-1], len(conditions), len(_SUMS))
     if len(conditions) > 1:
-        exact = _ratio(each[..., 1], each[..., 0])
+        exact = ratio(each[..., 1], each[..., 0])
         yield "exact_match.mean", exact.mean(axis=-1)
         for place, condition in enumerate(conditions):
             yield f"exact_match.{finding_of(condition)}", exact[..., place]
     else:
-        yield "exact_match", _ratio(each[..., 0, 1], each[..., 0, 0])
+        yield "exact_match", ratio(each[..., 0, 1], each[..., 0, 0])
     total = _named(each.sum(axis=-2))
-    yield "positives.exact_match", _ratio(total["positive_right"], total["positive"])
+    yield "positives.exact_match", ratio(total["positive_right"], total["positive"])
     negative_right = total["right"] - total["positive_right"]
-    yield "negatives.exact_match", _ratio(negative_right, total["cases"] - total["positive"])
+    yield "negatives.exact_match", ratio(negative_right, total["cases"] - total["positive"])
     for name, places in _kinds(conditions):
         counts = _named(each[..., places, :].sum(axis=-2))
-        yield f"{name}.precision", _ratio(counts["shared"], counts["named"])
-        yield f"{name}.recall", _ratio(counts["shared"], counts["true"])
-        yield f"{name}.f1", _ratio(2 * counts["shared"], counts["named"] + counts["true"])
+        yield f"{name}.precision", ratio(counts["shared"], counts["named"])
+        yield f"{name}.recall", ratio(counts["shared"], counts["true"])
+        yield f"{name}.f1", ratio(2 * counts["shared"], counts["named"] + counts["true"])
 
 
 def _counts(sums: Values, conditions: Sequence[str]) -> Iterator[tuple[str, tuple[int, str]]]:
@@ -228,7 +229,3 @@ def _shares(sums: Values, place: int, condition: str, *, alone: bool) -> Iterato
 
 def _named(sums: Values) -> Mapping[str, Values]:
     return {name: sums[..., place] for place, name in enumerate(_SUMS)}
-
-
-def _ratio(above: Values, below: Values) -> Values:
-    return np.where(below == 0, np.nan, above / np.where(below == 0, 1, below))

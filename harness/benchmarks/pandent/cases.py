@@ -57,13 +57,6 @@ def check_cases(folder: Path) -> list[str]:
     return folder_problems(reader, checked_lines(reader, _form()))
 
 
-def unannotated(case: Case, findings: Sequence[str], *, report: bool) -> list[str]:
-    """Return what of these findings, and of the clinical report where it is asked for, a case lacks."""
-    values = cast("Mapping[str, JSON]", case.reference["findings"])
-    lacking = [name for name in findings if values[name] is None]
-    return lacking + (["report"] if report and case.reference["report"] is None else [])
-
-
 def _form() -> CaseForm:
     return CaseForm(_FIELDS, _case_faults, lambda value: [str(value["image"])], _case)
 

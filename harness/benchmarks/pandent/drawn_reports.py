@@ -12,7 +12,8 @@ from typing import Final
 import numpy as np
 
 from harness.benchmarks.base import Case, MetricValue
-from harness.benchmarks.pandent.report_scores import open_tools, report_metrics, report_numbers
+from harness.benchmarks.pandent.report_scores import report_metrics, report_numbers
+from harness.benchmarks.pandent.report_tools import open_tools
 
 DRAWS: Final = 3
 SEED: Final = 9_524
@@ -31,10 +32,10 @@ def drawn_metrics(cases: Sequence[Case], conventions: Mapping[str, str]) -> dict
         for given in _others(len(reports)):
             pairs = ((reports[other], own) for own, other in zip(reports, given, strict=True))
             rows = [report_numbers(answer, reference, tools) for answer, reference in pairs]
-            draws.append(report_metrics(np.array(rows), without, tools))
+            draws.append(report_metrics(np.array(rows), tools))
         if not draws:
             nothing = np.empty((0, len(report_numbers(None, "", tools))))
-            draws.append(report_metrics(nothing, without, tools))
+            draws.append(report_metrics(nothing, tools))
     return {path: _mean([draw[path] for draw in draws]) for path in draws[0]}
 
 

@@ -1,6 +1,6 @@
 """The 32 teeth and the 21 findings of PanDent, in the order of its clinical reports.
 
-Names, order and types are those of the paper's template bank and table 3 (seed 000, appendix C). It names 19
+Names, order and types are those of the paper's template bank and table 3 (appendix C). It names 19
 findings and counts 21: left and right sinus and left and right joint are taken to be two each.
 """
 
@@ -33,6 +33,7 @@ ARCHES: Final[Mapping[Arch, tuple[int, ...]]] = MappingProxyType(
     }
 )
 """The teeth of each jaw as they stand side by side, from the patient's right to the left."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:

@@ -25,14 +25,8 @@ from harness.benchmarks.base import (
     ScoreTable,
     UnitTable,
 )
-from harness.benchmarks.pandent.report_scores import REPORT_CONVENTIONS, ReportTools, open_tools
-from harness.benchmarks.pandent.restatement_scores import (
-    NUMBERS,
-    restatement_intervals,
-    restatement_metrics,
-    restatement_numbers,
-    restatement_unit_scores,
-)
+from harness.benchmarks.pandent.questions import REPORT
+from harness.benchmarks.pandent.report_tools import REPORT_CONVENTIONS, ReportTools, open_tools
 from harness.benchmarks.prompts import load_prompt, render
 from harness.benchmarks.quoting import quoted
 from harness.benchmarks.steps import Answer, Made, Step, StepCase
@@ -42,31 +36,24 @@ if TYPE_CHECKING:
     from harness.scoring.intervals import Interval
     from harness.scoring.resampling import Resampling
 
-_CONDITION: Final = "report"
-"""The condition of `pandent` whose answers are restated."""
-
-_TABLE: Final = ScoreTable(
-    numbers=NUMBERS,
-    main_metric=None,
-    columns=(
-        MetricColumn("raw.bleu_4", ("raw", "B4")),
-        MetricColumn("normalised.bleu_4", ("norm", "B4")),
-        MetricColumn("delta.bleu_4", ("delta", "B4")),
-        MetricColumn("added.findings_mean", ("added", "find"), 1),
-        MetricColumn("added.half_share", ("added", "half")),
-        MetricColumn("added.teeth_mean", ("added", "teeth"), 2),
-        MetricColumn("dropped.findings_mean", ("lost", "find"), 1),
-        MetricColumn("dropped.teeth_mean", ("lost", "teeth"), 2),
-        MetricColumn("delta.rouge_l", ("delta", "R-L")),
-        MetricColumn("delta.meteor15", ("delta", "MET15")),
-        MetricColumn("delta.average", ("delta", "avg")),
-    ),
-    legend=(
-        "raw, norm: the reports as answered, and as restated; delta: norm less raw, of the same reports; "
-        "added, lost: findings (of 21) and teeth a report that only the restatement speaks of, or only the "
-        "answer; half: share of restatements that add 11 findings or more. WHERE FINDINGS ARE ADDED, norm "
-        "AND delta SCORE THE NORMALISER, NOT THE MODEL"
-    ),
+_COLUMNS: Final = (
+    MetricColumn("raw.bleu_4", ("raw", "B4")),
+    MetricColumn("normalised.bleu_4", ("norm", "B4")),
+    MetricColumn("delta.bleu_4", ("delta", "B4")),
+    MetricColumn("added.findings_mean", ("added", "find"), 1),
+    MetricColumn("added.half_share", ("added", "half")),
+    MetricColumn("added.teeth_mean", ("added", "teeth"), 2),
+    MetricColumn("dropped.findings_mean", ("lost", "find"), 1),
+    MetricColumn("dropped.teeth_mean", ("lost", "teeth"), 2),
+    MetricColumn("delta.rouge_l", ("delta", "R-L")),
+    MetricColumn("delta.meteor15", ("delta", "MET15")),
+    MetricColumn("delta.average", ("delta", "avg")),
+)
+_LEGEND: Final = (
+    "raw, norm: the reports as answered, and as restated; delta: norm less raw, of the same reports; "
+    "added, lost: findings (of 21) and teeth a report that only the restatement speaks of, or only the "
+    "answer; half: share of restatements that add 11 findings or more. WHERE FINDINGS ARE ADDED, norm "
+    "AND delta SCORE THE NORMALISER, NOT THE MODEL"
 )
 
 
@@ -85,7 +72,7 @@ class Normalise(Step):
 
     def follows(self, condition: str) -> bool:
         """Tell whether a condition asks for clinical reports."""
-        return condition == _CONDITION
+        return condition == REPORT
 
     def step_case(self, answer: Answer) -> Made:
         """Return the report of a unit; its reference is kept for the scores alone."""
@@ -105,7 +92,9 @@ class Normalise(Step):
 
     def table(self, condition: str) -> ScoreTable:
         """Return how the rows are scored and shown; they have no order of merit."""
-        return _TABLE
+        from harness.benchmarks.pandent.restatement_scores import NUMBERS
+
+        return ScoreTable(numbers=NUMBERS, main_metric=None, columns=_COLUMNS, legend=_LEGEND)
 
     @contextmanager
     def _opened(self, conventions: Mapping[str, str]) -> Iterator[Benchmark]:
@@ -118,6 +107,8 @@ class Normalise(Step):
 
     def unit_numbers(self, unit: Scored) -> Sequence[float]:
         """Return what the metrics need of one restatement; see `restatement_scores`."""
+        from harness.benchmarks.pandent.restatement_scores import restatement_numbers
+
         assert self._tools is not None, "scoring goes through `prepared`"
         reference = unit.case.reference["report"]
         return restatement_numbers(
@@ -131,16 +122,22 @@ class Normalise(Step):
         self, units: UnitTable, condition: str, conventions: Mapping[str, str]
     ) -> Mapping[str, MetricValue]:
         """Return every metric path of one row."""
-        return restatement_metrics(units.numbers, conventions, self._tools)
+        from harness.benchmarks.pandent.restatement_scores import restatement_metrics
+
+        return restatement_metrics(units.numbers, self._tools)
 
     def intervals(
         self, units: UnitTable, condition: str, conventions: Mapping[str, str], resampling: Resampling
     ) -> Mapping[str, Interval]:
         """Return the intervals of one row's metrics."""
-        return restatement_intervals(units, conventions, resampling)
+        from harness.benchmarks.pandent.restatement_scores import restatement_intervals
+
+        return restatement_intervals(units, resampling)
 
     def score_unit(
         self, numbers: Sequence[float], condition: str, conventions: Mapping[str, str]
     ) -> Mapping[str, float | None]:
         """Return the metrics that are means over units, for one unit."""
+        from harness.benchmarks.pandent.restatement_scores import restatement_unit_scores
+
         return restatement_unit_scores(numbers)

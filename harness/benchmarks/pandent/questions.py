@@ -1,6 +1,6 @@
 """How each finding is asked about, and the sentence that says that there is none.
 
-The paper prints two such sentences (seed 000, appendix B), kept here to the letter: those of bone loss in the
+The paper prints two such sentences (appendix B), kept here to the letter: those of bone loss in the
 mandible and of periapical lesions. The others are ours, by their pattern.
 """
 
@@ -18,7 +18,7 @@ ATTRIBUTE: Final = "attribute:"
 """What the names of conditions begin with that ask about one finding; the finding's id follows."""
 
 ATTRIBUTES: Final = "attributes"
-"""The pool of those that a run asks, where there are several."""
+"""The union of those that a run asks, where there are several."""
 
 
 def finding_of(condition: str) -> str:

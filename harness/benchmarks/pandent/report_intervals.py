@@ -17,9 +17,7 @@ from harness.scoring.intervals import Interval
 from harness.scoring.resampling import Resampling, Values
 
 
-def report_intervals(
-    units: UnitTable, conventions: Mapping[str, str], resampling: Resampling
-) -> dict[str, Interval]:
+def report_intervals(units: UnitTable, resampling: Resampling) -> dict[str, Interval]:
     """Return path -> interval of all units of a row, their repeats together.
 
     A path whose metric could not be computed is left out. `units.numbers` are `REPORT_NUMBERS`.

@@ -20,26 +20,13 @@ from typing import Final
 import numpy as np
 
 from harness.benchmarks.base import MetricColumn, MetricValue, UnitNumbers
-from harness.benchmarks.pandent.report_tools import REPORT_CONVENTIONS, ReportTools, open_tools
+from harness.benchmarks.pandent.report_tools import ReportTools
 from harness.scoring.bleu import ORDERS, bleu_from_sums, bleu_summands
 from harness.scoring.meteor15 import FIELDS as METEOR15_FIELDS
 from harness.scoring.meteor15 import meteor15_from_sums
 from harness.scoring.ptb_tokens import ptb_tokenize
 from harness.scoring.resampling import Values
 from harness.scoring.rouge import rouge_l
-
-__all__ = [
-    "REPORT_COLUMNS",
-    "REPORT_CONVENTIONS",
-    "REPORT_LEGEND",
-    "REPORT_MAIN_METRIC",
-    "REPORT_NUMBERS",
-    "ReportTools",
-    "open_tools",
-    "report_metrics",
-    "report_numbers",
-    "report_unit_scores",
-]
 
 _ORDERS: Final = range(1, ORDERS + 1)
 
@@ -109,9 +96,7 @@ def report_numbers(answer: str | None, reference: str | None, tools: ReportTools
     )
 
 
-def report_metrics(
-    numbers: UnitNumbers, conventions: Mapping[str, str], tools: ReportTools | None = None
-) -> dict[str, MetricValue]:
+def report_metrics(numbers: UnitNumbers, tools: ReportTools | None = None) -> dict[str, MetricValue]:
     """Return every metric path of one row of (units, `REPORT_NUMBERS`); `tools` say why METEOR is null."""
     counted = numbers[numbers[:, _AT["annotated"]] == 1]
     n, answered = len(counted), int(counted[:, _AT["answered"]].sum())

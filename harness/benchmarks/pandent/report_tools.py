@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType, TracebackType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from harness.errors import MetricUnavailableError
-from harness.scoring.meteor15 import FIELDS, Meteor15
-from harness.scoring.meteor2005 import Meteor2005, open_meteor2005
+
+if TYPE_CHECKING:
+    from harness.scoring.meteor15 import Meteor15
+    from harness.scoring.meteor2005 import Meteor2005
 
 REPORT_CONVENTIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {"meteor15": ("if-installed", "off"), "meteor2005": ("if-installed", "off")}
@@ -29,15 +31,15 @@ class ReportTools:
         self,
         conventions: Mapping[str, str],
         *,
-        meteor15: Callable[[], Meteor15] = Meteor15,
-        meteor2005: Callable[[], Meteor2005] = open_meteor2005,
+        meteor15: Callable[[], Meteor15] | None = None,
+        meteor2005: Callable[[], Meteor2005] | None = None,
     ) -> None:
         self.why: dict[str, str] = {
             name: f"switched off by the convention {name}=off"
             for name in REPORT_CONVENTIONS
             if conventions[name] == _OFF
         }
-        self._start15, self._open2005 = meteor15, meteor2005
+        self._start15, self._open2005 = meteor15 or _meteor15, meteor2005 or _meteor2005
         self._meteor15: Meteor15 | None = None
         self._meteor2005: Meteor2005 | None = None
 
@@ -52,6 +54,8 @@ class ReportTools:
 
     def meteor15(self, candidate: list[str], reference: list[str]) -> tuple[float, ...]:
         """Return `meteor15.FIELDS` of a pair; NaN where they cannot be computed."""
+        from harness.scoring.meteor15 import FIELDS
+
         if "meteor15" not in self.why:
             try:
                 if self._meteor15 is None:
@@ -76,3 +80,15 @@ class ReportTools:
 def open_tools(conventions: Mapping[str, str]) -> ReportTools:
     """Return the tools, to be used as a context manager; `conventions` has those of `REPORT_CONVENTIONS`."""
     return ReportTools(conventions)
+
+
+def _meteor15() -> Meteor15:
+    from harness.scoring.meteor15 import Meteor15
+
+    return Meteor15()
+
+
+def _meteor2005() -> Meteor2005:
+    from harness.scoring.meteor2005 import open_meteor2005
+
+    return open_meteor2005()

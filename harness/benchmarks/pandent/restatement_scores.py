@@ -24,13 +24,13 @@ from harness.benchmarks.base import MetricValue, UnitNumbers, UnitTable
 from harness.benchmarks.pandent.report_content import changes
 from harness.benchmarks.pandent.report_scores import (
     REPORT_NUMBERS,
-    ReportTools,
     report_metrics,
     report_numbers,
     report_unit_scores,
     uncomputed,
     values_of_sums,
 )
+from harness.benchmarks.pandent.report_tools import ReportTools
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval
 from harness.scoring.proportions import clopper_pearson
@@ -102,13 +102,11 @@ def restatement_numbers(
     )
 
 
-def restatement_metrics(
-    numbers: UnitNumbers, conventions: Mapping[str, str], tools: ReportTools | None = None
-) -> dict[str, MetricValue]:
+def restatement_metrics(numbers: UnitNumbers, tools: ReportTools | None = None) -> dict[str, MetricValue]:
     """Return every metric path of one row of (units, `NUMBERS`)."""
     pairs = numbers[numbers[:, 0] == 1]
-    raw = report_metrics(pairs[:, _RAW], conventions, tools)
-    normalised = report_metrics(pairs[:, _NORMALISED], conventions, tools)
+    raw = report_metrics(pairs[:, _RAW], tools)
+    normalised = report_metrics(pairs[:, _NORMALISED], tools)
     found = {f"raw.{path}": value for path, value in raw.items()}
     found |= {f"normalised.{path}": value for path, value in normalised.items()}
     found |= {f"delta.{path}": _difference(normalised[path], raw[path]) for path in raw}
@@ -118,9 +116,7 @@ def restatement_metrics(
     return found
 
 
-def restatement_intervals(
-    units: UnitTable, conventions: Mapping[str, str], resampling: Resampling
-) -> dict[str, Interval]:
+def restatement_intervals(units: UnitTable, resampling: Resampling) -> dict[str, Interval]:
     """Return path -> interval of all pairs of a row, their repeats together.
 
     Differences are of the same draws. Shares of pairs are exact where every pair is of a case of its own.

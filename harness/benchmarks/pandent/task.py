@@ -1,8 +1,9 @@
 """The PanDent benchmark: a clinical report of a panoramic radiograph, and questions about single findings.
 
-Source of its rules: the PanDent paper (seed 000). Prompts are worded by us; the paper prints those of single
-findings, and only a line of the other (its table 5). It states no decoding parameters and no second attempt:
-give `--attempts 1` for its way of counting an answer that cannot be read.
+Source of its rules: "PanDent: Toward Comprehensive Tooth-Level Structure-Language Consistency in Dental
+Radiology", "the paper" in this package. Prompts are worded by us; the paper prints those of single findings,
+and only a line of the other (its table 5). It states no decoding parameters and no second attempt: give
+`--attempts 1` for its way of counting an answer that cannot be read.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ from harness.benchmarks.base import (
     UnitTable,
 )
 from harness.benchmarks.case_files import copy_folder
-from harness.benchmarks.pandent.attribute_reading import attribute_reader
+from harness.benchmarks.pandent.answers.reader import attribute_reader
 from harness.benchmarks.pandent.cases import ROLE, check_cases, load_cases
 from harness.benchmarks.pandent.findings import ABBREVIATIONS, BY_ID, FINDINGS, TABLE2
 from harness.benchmarks.pandent.questions import ATTRIBUTE, ATTRIBUTES, QUESTIONS, REPORT, finding_of
+from harness.benchmarks.pandent.report_tools import REPORT_CONVENTIONS, ReportTools, open_tools
 from harness.benchmarks.prompts import check_placeholders, load_prompt, placeholders, render
 from harness.canonical import JSON, sha256_hex
 from harness.errors import ConfigError, MediaError, UnknownNameError
@@ -39,7 +41,6 @@ from harness.media_reading import MediaReader
 from harness.messages import ImagePart, Message, Schema, TextPart
 
 if TYPE_CHECKING:
-    from harness.benchmarks.pandent.report_scores import ReportTools
     from harness.scoring.intervals import Interval
     from harness.scoring.resampling import Resampling
 
@@ -77,7 +78,6 @@ _ATTRIBUTE_NOTES: Final = MappingProxyType(
         "fixed template": "gives every case what the fixed clinical report of the references says",
     }
 )
-_ATTRIBUTE_NUMBERS: Final = ("annotated", "answered", "truth", "given")
 _ATTRIBUTE_LEGEND: Final = (
     "exact: share of whole answers that are right (mean: over the questions); +exact: of the cases that "
     "have the finding; P, R: precision and recall of teeth"
@@ -85,28 +85,30 @@ _ATTRIBUTE_LEGEND: Final = (
 
 
 def _attribute_table(condition: str) -> ScoreTable:
-    """Return the table of the pool, or of one question: shown where there is no pool."""
-    pooled = condition == ATTRIBUTES
-    main = "exact_match.mean" if pooled else "exact_match"
-    binary = not pooled and BY_ID[finding_of(condition)].answer == "binary"
+    """Return the table of the union, or of one question: shown where there is no union."""
+    from harness.benchmarks.pandent.attribute_scores import NUMBERS
+
+    united = condition == ATTRIBUTES
+    main = "exact_match.mean" if united else "exact_match"
+    binary = not united and BY_ID[finding_of(condition)].answer == "binary"
     kind = "yes" if binary else "tooth"
     columns = [
-        MetricColumn(main, ("exact", "mean") if pooled else ("exact", "match")),
+        MetricColumn(main, ("exact", "mean") if united else ("exact", "match")),
         MetricColumn("positives.exact_match", ("+exact", "match")),
         MetricColumn(f"{kind}.precision", (kind, "P")),
         MetricColumn(f"{kind}.recall", (kind, "R")),
     ]
-    if pooled:
+    if united:
         columns += [
             MetricColumn(f"exact_match.{name}", ("exact", ABBREVIATIONS[name].rstrip("."))) for name in TABLE2
         ]
     return ScoreTable(
-        numbers=_ATTRIBUTE_NUMBERS,
+        numbers=NUMBERS,
         main_metric=main,
         columns=tuple(columns),
         legend=_ATTRIBUTE_LEGEND,
         baseline_notes=_ATTRIBUTE_NOTES,
-        shown_in=None if pooled else ATTRIBUTES,
+        shown_in=None if united else ATTRIBUTES,
     )
 
 
@@ -125,9 +127,7 @@ class PanDent:
     default_params: Mapping[str, JSON] = MappingProxyType({})
     image_recipe: str | None = None
     scorer: str = "pandent-1"
-    conventions: Mapping[str, tuple[str, ...]] = MappingProxyType(
-        {"meteor15": ("if-installed", "off"), "meteor2005": ("if-installed", "off")}
-    )
+    conventions: Mapping[str, tuple[str, ...]] = REPORT_CONVENTIONS
 
     def __init__(self, tools: ReportTools | None = None) -> None:
         self._tools = tools
@@ -200,8 +200,8 @@ class PanDent:
         """Return the value as it is: nobody restates text answers."""
         return Filled(value)
 
-    def pools(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        """Return the pool of all questions about single findings, where there are several."""
+    def unions(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """Return the union of all questions about single findings, where there are several."""
         asked = tuple(name for name in conditions if name != REPORT)
         return {ATTRIBUTES: asked} if len(asked) > 1 else {}
 
@@ -226,8 +226,6 @@ class PanDent:
     @contextmanager
     def prepared(self, conventions: Mapping[str, str]) -> Iterator[Benchmark]:
         """Give the benchmark with what scoring clinical reports takes, and end that afterwards."""
-        from harness.benchmarks.pandent.report_scores import open_tools
-
         with open_tools(conventions) as tools:
             yield PanDent(tools)
 
@@ -254,7 +252,7 @@ class PanDent:
             return metrics(units)
         from harness.benchmarks.pandent.report_scores import report_metrics
 
-        return report_metrics(units.numbers, conventions, self._tools)
+        return report_metrics(units.numbers, self._tools)
 
     def intervals(
         self, units: UnitTable, condition: str, conventions: Mapping[str, str], resampling: Resampling
@@ -266,7 +264,7 @@ class PanDent:
             return intervals(units, resampling)
         from harness.benchmarks.pandent.report_intervals import report_intervals
 
-        return report_intervals(units, conventions, resampling)
+        return report_intervals(units, resampling)
 
     def score_unit(
         self, numbers: Sequence[float], condition: str, conventions: Mapping[str, str]

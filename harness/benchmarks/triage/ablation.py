@@ -1,4 +1,4 @@
-"""The modality ablation as a pool of conditions: its table. What the numbers are: `triage.gains`."""
+"""The modality ablation as a union of conditions: its table. What the numbers are: `triage.gains`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from harness.benchmarks.base import MetricColumn, ScoreTable
 from harness.benchmarks.triage.unit_scores import NUMBERS
 
-POOL: Final = "ablation"
+UNION: Final = "ablation"
 TABLE: Final = ScoreTable(
     numbers=NUMBERS,
     main_metric=None,
@@ -33,7 +33,7 @@ TABLE: Final = ScoreTable(
 )
 
 
-def pools(conditions: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the pool where a run asks `both` and a modality alone, else nothing."""
+def unions(conditions: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the union where a run asks `both` and a modality alone, else nothing."""
     asked = tuple(name for name in ("both", "complaint", "opg") if name in conditions)
-    return {POOL: asked} if asked[:1] == ("both",) and len(asked) > 1 else {}
+    return {UNION: asked} if asked[:1] == ("both",) and len(asked) > 1 else {}

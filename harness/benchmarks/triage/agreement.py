@@ -13,41 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, cast
 
+from harness.benchmarks.base import MetricValue
+from harness.benchmarks.steps import Graded
 from harness.benchmarks.triage.verdicts import DIMENSIONS
 from harness.canonical import JSON
 
 if TYPE_CHECKING:
-    from harness.cache.rows import UnitId
     from harness.scoring.intervals import Interval
     from harness.scoring.resampling import Values
 
 _CELLS: Final = ("tp", "fp", "fn", "tn")
-
-
-class GradedUnit(Protocol):
-    """A unit that people graded, with the judge's verdict on it; see `harness.benchmarks.steps`."""
-
-    @property
-    def unit(self) -> UnitId:
-        """The unit of the run that is judged."""
-        ...
-
-    @property
-    def repeat(self) -> int:
-        """Which of the judge's own repeats."""
-        ...
-
-    @property
-    def prediction(self) -> JSON:
-        """The verdict, None without one."""
-        ...
-
-    @property
-    def grades(self) -> Mapping[str, Mapping[str, JSON]]:
-        """Rater -> question -> grade."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +35,7 @@ class Compared:
     scores: Mapping[str, tuple[int, int]]
 
 
-def agreement(graded: Sequence[GradedUnit]) -> dict[str, JSON]:
+def agreement(graded: Sequence[Graded]) -> dict[str, JSON]:
     """Return the comparison with each rater, as it stands in the scores.
 
     Raises ValueError for a grade other than 0 and 1.
@@ -67,7 +44,7 @@ def agreement(graded: Sequence[GradedUnit]) -> dict[str, JSON]:
     return {"raters": {rater: _with_rater(graded, rater) for rater in raters}}
 
 
-def _with_rater(graded: Sequence[GradedUnit], rater: str) -> JSON:
+def _with_rater(graded: Sequence[Graded], rater: str) -> JSON:
     known = [(one, _grades(one, rater)) for one in graded]
     theirs = [(one, grades) for one, grades in known if grades]
     compared = [
@@ -83,7 +60,7 @@ def _with_rater(graded: Sequence[GradedUnit], rater: str) -> JSON:
     }
 
 
-def _grades(one: GradedUnit, rater: str) -> Mapping[str, int]:
+def _grades(one: Graded, rater: str) -> Mapping[str, int]:
     found: dict[str, int] = {}
     for name, value in one.grades.get(rater, {}).items():
         if name in DIMENSIONS:
@@ -99,7 +76,8 @@ def _pairs(prediction: JSON, grades: Mapping[str, int]) -> Mapping[str, tuple[in
 
 
 def _dimension(compared: Sequence[Compared], name: str) -> JSON:
-    from harness.scoring.statistics import clopper_pearson, cohen_kappa
+    from harness.scoring.agreement import cohen_kappa
+    from harness.scoring.proportions import clopper_pearson
 
     rows = [(one.case_id, *one.scores[name]) for one in compared if name in one.scores]
     judge, person = [row[1] for row in rows], [row[2] for row in rows]
@@ -147,7 +125,8 @@ def _intervals(compared: Sequence[Compared]) -> Mapping[str, Interval]:
     """Return dimension, and "mean", -> interval of accuracy over cases."""
     import numpy as np
 
-    from harness.scoring.statistics import Resampling, sum_intervals
+    from harness.scoring.bootstrap import sum_intervals
+    from harness.scoring.resampling import Resampling
 
     summands = [
         [float(agrees) for name in DIMENSIONS for agrees in _agreed(one.scores.get(name))]
@@ -170,14 +149,4 @@ def _agreed(pair: tuple[int, int] | None) -> tuple[bool, bool]:
 
 
 def _number(value: float | None, n: int, interval: Interval | None, reason: str | None) -> JSON:
-    """Return a number in the form of those of the scores."""
-    found: dict[str, JSON] = {
-        "value": value, "n": n, "ci": None, "reason": reason if value is None else None
-    }  # fmt: skip
-    if value is not None and interval is not None:
-        if interval.low is None or interval.high is None:
-            return found | {"ci_reason": interval.reason}
-        found |= {"ci": [interval.low, interval.high], "ci_method": interval.method}
-        if interval.note is not None:
-            found["ci_note"] = interval.note
-    return found
+    return MetricValue(value, n, reason if value is None else None, interval=interval).to_json()

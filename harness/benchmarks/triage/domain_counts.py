@@ -89,10 +89,10 @@ def measured(counts: Counts) -> Iterator[tuple[str, Values, int]]:
 def values(sums: Values) -> dict[str, Values]:
     """Return path -> values (...) of sums (..., sums); NaN where there is no unit."""
     of = _Sums(sums)
-    found = {"true_mean": _ratio(of.needed, of.all["units"])}
+    found = {"true_mean": ratio(of.needed, of.all["units"])}
     found |= {path: value for path, value in _group(of.all)}
     for place, name in enumerate(BINS):
-        found[f"predicted.{name}"] = _ratio(of.bins[..., place], of.all["units"])
+        found[f"predicted.{name}"] = ratio(of.bins[..., place], of.all["units"])
     for name, group in of.groups.items():
         found |= {f"true.{name}.{path}": value for path, value in _group(group)}
     return found
@@ -128,11 +128,11 @@ class _Sums:
 
 def _group(sums: Mapping[str, Values]) -> Iterator[tuple[str, Values]]:
     units = sums["units"]
-    yield "predicted_mean", _ratio(sums["named"], units)
-    yield "absolute_error", _ratio(sums["error"], units)
-    yield "share_exact", _ratio(sums["exact"], units)
-    yield "share_over", _ratio(sums["over"], units)
-    yield "share_under", _ratio(units - sums["exact"] - sums["over"], units)
+    yield "predicted_mean", ratio(sums["named"], units)
+    yield "absolute_error", ratio(sums["error"], units)
+    yield "share_exact", ratio(sums["exact"], units)
+    yield "share_over", ratio(sums["over"], units)
+    yield "share_under", ratio(units - sums["exact"] - sums["over"], units)
 
 
 def _sizes(sums: Values) -> dict[str, int]:
@@ -143,7 +143,3 @@ def _sizes(sums: Values) -> dict[str, int]:
 
 def _group_of(path: str) -> str:
     return path.split(".")[1] if path.startswith("true.") else ""
-
-
-def _ratio(above: Values, below: Values) -> Values:
-    return np.where(below == 0, np.nan, above / np.where(below == 0, 1, below))

@@ -15,14 +15,15 @@ import numpy as np
 
 from harness.benchmarks.base import UnitNumbers, UnitTable
 from harness.benchmarks.triage import domain_counts
+from harness.benchmarks.triage.scores import DOMAIN_GROUPS
 from harness.benchmarks.triage.taxonomy import DOMAIN_COLUMNS, DOMAINS, LABELS
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval
 from harness.scoring.label_codes import Codes, any_of
+from harness.scoring.multilabel import ratio
 from harness.scoring.proportions import clopper_pearson
 from harness.scoring.resampling import Resampling, Values
 
-_GROUPS: Final = (("1", 1, 1), ("2", 2, 2), ("3", 3, 3), ("4", 4, 4), ("5+", 5, len(DOMAINS)))
 _UNIT_SUMS: Final = (
     "units", "answered", "fine_exact", "coarse_exact", "case_f1", "over_cases", "under_cases",
     "tp", "fp", "fn",
@@ -35,7 +36,7 @@ With 22 labels, some of them in 1 % of the cases, the interval of their macro-F1
 and .94 of 1,000 simulations with 100, 246 and 360 cases.
 """
 _PLACES: Final = tuple(
-    np.cumsum([3 * len(LABELS), 3 * len(DOMAINS), len(_UNIT_SUMS) * (1 + len(_GROUPS))]).tolist()
+    np.cumsum([3 * len(LABELS), 3 * len(DOMAINS), len(_UNIT_SUMS) * (1 + len(DOMAIN_GROUPS))]).tolist()
 )
 """Where the sums of coarse labels, of units, and of domain counts begin."""
 
@@ -101,7 +102,7 @@ class _Sums:
         unit_sums = _unit_sums(truth_codes, given_codes, said, case_f1_empty)
         unit_sums[:, _UNIT_SUMS.index("coarse_exact")] = said & (coarse_truth == coarse_given)
         needed = np.bitwise_count(coarse_truth)
-        groups = [unit_sums * ((needed >= low) & (needed <= high))[:, None] for _, low, high in _GROUPS]
+        groups = [unit_sums * ((needed >= low) & (needed <= high))[:, None] for _, low, high in DOMAIN_GROUPS]
         self.columns: Values = np.concatenate(
             [
                 *_label_sums(truth_codes, given_codes, len(LABELS)),
@@ -135,7 +136,7 @@ def _unit_sums(truth: Codes, given: Codes, said: Values, case_f1_empty: float) -
 def _values(sums: Values, zero: str) -> Iterator[tuple[str, Values]]:
     """Yield every path with its values (...) from sums (..., sums); NaN where undefined."""
     fine, coarse, unit_sums, counts = np.split(sums, _PLACES, axis=-1)
-    each = np.split(unit_sums, 1 + len(_GROUPS), axis=-1)
+    each = np.split(unit_sums, 1 + len(DOMAIN_GROUPS), axis=-1)
     yield from ((f"domain_count.{path}", value) for path, value in domain_counts.values(counts).items())
     units = _named(each[0])
     undefined = _undefined(units, zero)
@@ -145,19 +146,19 @@ def _values(sums: Values, zero: str) -> Iterator[tuple[str, Values]]:
         yield f"{space}.macro_recall", _macro(tp, tp + fn, tp + fn, undefined, zero)
         totals = tp.sum(axis=-1), fp.sum(axis=-1), fn.sum(axis=-1)
         yield f"{space}.micro_f1", _micro_f1(*totals, undefined, zero)
-        yield f"{space}.exact_match", _ratio(units[exact], units["units"])
+        yield f"{space}.exact_match", ratio(units[exact], units["units"])
         if space == "coarse":
             values = _by_label(2 * tp, 2 * tp + fp + fn, tp + fn, undefined, zero)
             yield from ((f"domain.{name}.f1", values[..., place]) for place, name in enumerate(DOMAINS))
-    yield "case_f1", _ratio(units["case_f1"], units["units"])
+    yield "case_f1", ratio(units["case_f1"], units["units"])
     yield from _referrals(units)
-    for (name, _, _), group in zip(_GROUPS, each[1:], strict=True):
+    for (name, _, _), group in zip(DOMAIN_GROUPS, each[1:], strict=True):
         yield from ((f"by_domains.{name}.{path}", values) for path, values in _group(_named(group), zero))
 
 
 def _group(units: Mapping[str, Values], zero: str) -> Iterator[tuple[str, Values]]:
-    yield "case_f1", _ratio(units["case_f1"], units["units"])
-    yield "fine.exact_match", _ratio(units["fine_exact"], units["units"])
+    yield "case_f1", ratio(units["case_f1"], units["units"])
+    yield "fine.exact_match", ratio(units["fine_exact"], units["units"])
     yield "fine.micro_f1", _micro_f1(units["tp"], units["fp"], units["fn"], _undefined(units, zero), zero)
     referrals = dict(_referrals(units))
     for path in ("over_referral.mean_count", "under_referral.mean_count"):
@@ -165,18 +166,18 @@ def _group(units: Mapping[str, Values], zero: str) -> Iterator[tuple[str, Values
 
 
 def _referrals(units: Mapping[str, Values]) -> Iterator[tuple[str, Values]]:
-    yield "over_referral.mean_count", _ratio(units["fp"], units["answered"])
-    yield "over_referral.case_share", _ratio(units["over_cases"], units["answered"])
-    yield "over_referral.label_share", _ratio(units["fp"], units["fp"] + units["tp"])
-    yield "under_referral.mean_count", _ratio(units["fn"], units["units"])
-    yield "under_referral.case_share", _ratio(units["under_cases"], units["units"])
-    yield "under_referral.label_share", _ratio(units["fn"], units["fn"] + units["tp"])
+    yield "over_referral.mean_count", ratio(units["fp"], units["answered"])
+    yield "over_referral.case_share", ratio(units["over_cases"], units["answered"])
+    yield "over_referral.label_share", ratio(units["fp"], units["fp"] + units["tp"])
+    yield "under_referral.mean_count", ratio(units["fn"], units["units"])
+    yield "under_referral.case_share", ratio(units["under_cases"], units["units"])
+    yield "under_referral.label_share", ratio(units["fn"], units["fn"] + units["tp"])
 
 
 def _shares(totals: Values) -> Iterator[tuple[str, Interval]]:
     """Yield the exact intervals of shares of units."""
     _, _, unit_sums, counts = np.split(totals, _PLACES)
-    each = np.split(unit_sums, 1 + len(_GROUPS))
+    each = np.split(unit_sums, 1 + len(DOMAIN_GROUPS))
     units = _named(each[0])
     for path, part, whole in (
         ("fine.exact_match", "fine_exact", "units"),
@@ -185,7 +186,7 @@ def _shares(totals: Values) -> Iterator[tuple[str, Interval]]:
         ("under_referral.case_share", "under_cases", "units"),
     ):
         yield path, clopper_pearson(int(units[part]), int(units[whole]))
-    for (name, _, _), group in zip(_GROUPS, each[1:], strict=True):
+    for (name, _, _), group in zip(DOMAIN_GROUPS, each[1:], strict=True):
         group_sums = _named(group)
         path = f"by_domains.{name}.fine.exact_match"
         yield path, clopper_pearson(int(group_sums["fine_exact"]), int(group_sums["units"]))
@@ -198,13 +199,13 @@ def _named(unit_sums: Values) -> Mapping[str, Values]:
 
 def _undefined(units: Mapping[str, Values], zero: str) -> Values:
     """Return the value of 0/0 by the convention (see `harness.scoring.multilabel`)."""
-    return _ratio(units["answered"] if zero == "1" else 0 * units["units"], units["units"])
+    return ratio(units["answered"] if zero == "1" else 0 * units["units"], units["units"])
 
 
 def _macro(above: Values, below: Values, positives: Values, undefined: Values, zero: str) -> Values:
     values = _by_label(above, below, positives, undefined, zero)
     known = np.isfinite(values)
-    return _ratio(np.where(known, values, 0).sum(axis=-1), known.sum(axis=-1))
+    return ratio(np.where(known, values, 0).sum(axis=-1), known.sum(axis=-1))
 
 
 def _by_label(above: Values, below: Values, positives: Values, undefined: Values, zero: str) -> Values:
@@ -216,7 +217,3 @@ def _micro_f1(tp: Values, fp: Values, fn: Values, undefined: Values, zero: str) 
     below = 2 * tp + fp + fn
     nothing = np.nan if zero == "skip-empty" else undefined
     return np.where(below == 0, nothing, 2 * tp / np.where(below == 0, 1, below))
-
-
-def _ratio(above: Values, below: Values) -> Values:
-    return np.where(below == 0, np.nan, above / np.where(below == 0, 1, below))

@@ -12,15 +12,15 @@ An answer of the judge counts only if it fits the schema, and then as it stands.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from harness.benchmarks.base import Case, MetricColumn, MetricValue, Prompt, Scored, ScoreTable, UnitTable
 from harness.benchmarks.prompts import load_prompt, load_schema, render
 from harness.benchmarks.quoting import quoted
-from harness.benchmarks.steps import Answer, Made, NoCase, Step, StepCase
-from harness.benchmarks.triage.agreement import GradedUnit, agreement
+from harness.benchmarks.steps import Answer, Graded, Made, NoCase, Step, StepCase
+from harness.benchmarks.triage.agreement import agreement
 from harness.benchmarks.triage.taxonomy import LABELS, code_of, code_of_labels
 from harness.benchmarks.triage.verdicts import DIMENSIONS, NUMBERS, verdict_numbers, verdict_scores
 from harness.canonical import JSON
@@ -133,7 +133,7 @@ class TriageJudge(Step):
 
         return intervals(units, resampling)
 
-    def agreement(self, graded: Sequence[GradedUnit]) -> Mapping[str, JSON] | None:
+    def agreement(self, graded: Sequence[Graded]) -> Mapping[str, JSON] | None:
         """Return how far the judge agrees with each rater, by dimension; see `triage.agreement`."""
         return agreement(graded)
 
@@ -146,6 +146,5 @@ class TriageJudge(Step):
 
 def _listed(code: int) -> str:
     """Return labels as a JSON list in the order of the taxonomy, or that there are none."""
-    labels: Iterable[str] = (label for place, label in enumerate(LABELS) if code >> place & 1)
-    found = list(labels)
+    found = [label for place, label in enumerate(LABELS) if code >> place & 1]
     return json.dumps(found, ensure_ascii=False) if found else "none"

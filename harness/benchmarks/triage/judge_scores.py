@@ -21,6 +21,7 @@ from harness.benchmarks.base import MetricValue, UnitTable
 from harness.benchmarks.triage.verdicts import DIMENSIONS, NUMBERS
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval
+from harness.scoring.multilabel import ratio
 from harness.scoring.proportions import clopper_pearson
 from harness.scoring.resampling import Resampling, Values
 
@@ -73,12 +74,8 @@ def _values(sums: Values) -> dict[str, Values]:
     """Return path -> values (...) of sums (..., sums); NaN where undefined."""
     of = {name: sums[..., place] for place, name in enumerate(_SUMS)}
     failures = np.sum([of[name] for name in DIMENSIONS], axis=0)
-    found = {path: _ratio(of[name], of["judged"]) for path, name in _SHARES.items()}
-    found["failure.mean_count"] = _ratio(failures, of["judged"])
+    found = {path: ratio(of[name], of["judged"]) for path, name in _SHARES.items()}
+    found["failure.mean_count"] = ratio(failures, of["judged"])
     for name in DIMENSIONS:
-        found[f"failure.{name}.failure_share"] = _ratio(of[name], failures)
+        found[f"failure.{name}.failure_share"] = ratio(of[name], failures)
     return found
-
-
-def _ratio(above: Values, below: Values) -> Values:
-    return np.where(below == 0, np.nan, above / np.where(below == 0, 1, below))

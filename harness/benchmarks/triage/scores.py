@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,9 @@ from harness.scoring.multilabel import (
     ratio,
     tally,
 )
+
+DOMAIN_GROUPS: Final = (("1", 1, 1), ("2", 2, 2), ("3", 3, 3), ("4", 4, 4), ("5+", 5, len(DOMAINS)))
+"""Groups of cases by the number of domains that they need: name, from, to."""
 
 _NO_POSITIVES = "no label is positive in the reference"
 _NO_UNITS = "no units to score"
@@ -82,7 +86,7 @@ def measures(
         **dict(_referrals(fine)),
     }
     needed = np.bitwise_count(coarse_truth)
-    for name, low, high in (("1", 1, 1), ("2", 2, 2), ("3", 3, 3), ("4", 4, 4), ("5+", 5, len(DOMAINS))):
+    for name, low, high in DOMAIN_GROUPS:
         inside = (needed >= low) & (needed <= high)
         units = truth[inside], predicted[..., inside], answered[inside]
         group = tally(*units, len(LABELS), by_label=False, case_f1_empty=empty)

@@ -200,13 +200,13 @@ class Triage:
         """Set what the reformatter left out to 0, as the paper does; see `triage.filling`."""
         return fill_answer(self.aliases(value), answer)
 
-    def pools(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    def unions(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """Return the modality ablation where `both` and a modality alone are asked; see `triage.ablation`."""
-        return ablation.pools(conditions)
+        return ablation.unions(conditions)
 
     def table(self, condition: str) -> ScoreTable:
         """Return how the rows of a condition, all alike, or of the ablation are scored and shown."""
-        return ablation.TABLE if condition == ablation.POOL else _TABLE
+        return ablation.TABLE if condition == ablation.UNION else _TABLE
 
     def subject(self, case: Case) -> Subject | None:
         """Return None: these are cases of their own."""
@@ -224,7 +224,7 @@ class Triage:
         self, units: UnitTable, condition: str, conventions: Mapping[str, str]
     ) -> Mapping[str, MetricValue]:
         """Return every metric path of one row; see `triage.scores` for their definitions."""
-        if condition == ablation.POOL:
+        if condition == ablation.UNION:
             from harness.benchmarks.triage.gains import gains
 
             return gains(units, conventions)
@@ -236,7 +236,7 @@ class Triage:
         self, units: UnitTable, condition: str, conventions: Mapping[str, str], resampling: Resampling
     ) -> Mapping[str, Interval]:
         """Return the intervals of one row's metrics; see `triage.intervals`."""
-        if condition == ablation.POOL:
+        if condition == ablation.UNION:
             from harness.benchmarks.triage.gains import gain_intervals
 
             return gain_intervals(units, conventions, resampling)

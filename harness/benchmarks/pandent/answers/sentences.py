@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from harness.benchmarks.pandent.answer_symbols import Symbol, symbols
+from harness.benchmarks.pandent.answers.symbols import Symbol, symbols
+from harness.benchmarks.pandent.answers.tooth_sets import bridges, numbered
+from harness.benchmarks.pandent.answers.tooth_words import spelled_out
+from harness.benchmarks.pandent.answers.unreadable import Unreadable
 from harness.benchmarks.pandent.findings import Finding
-from harness.benchmarks.pandent.tooth_sets import bridges, numbered
-from harness.benchmarks.pandent.tooth_words import spelled_out
-from harness.benchmarks.pandent.unreadable import Unreadable
 
 _TOPIC: Final = frozenset({"name", "link", "noun", "sign", "region", "tooth", "side", "both"})
 _UNFINISHED: Final = frozenset(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from harness.benchmarks.pandent.answer_clauses import JAWS, SIDES, Clause, denies
-from harness.benchmarks.pandent.answered_regions import concerns
-from harness.benchmarks.pandent.clause_claims import check_affirmation, check_denial
-from harness.benchmarks.pandent.finding_words import NAMINGS
+from harness.benchmarks.pandent.answers.claims import check_affirmation, check_denial
+from harness.benchmarks.pandent.answers.clauses import JAWS, SIDES, Clause, denies
+from harness.benchmarks.pandent.answers.finding_words import NAMINGS
+from harness.benchmarks.pandent.answers.listed_teeth import check_teeth
+from harness.benchmarks.pandent.answers.regions import concerns
+from harness.benchmarks.pandent.answers.unreadable import Unreadable
 from harness.benchmarks.pandent.findings import Finding
-from harness.benchmarks.pandent.listed_teeth import check_teeth
-from harness.benchmarks.pandent.unreadable import Unreadable
 
 
 def named_teeth(parts: Sequence[Clause], finding: Finding) -> tuple[frozenset[int], tuple[str, ...]]:

@@ -12,9 +12,9 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from harness.benchmarks.pandent.answer_symbols import Symbol
+from harness.benchmarks.pandent.answers.symbols import Symbol
+from harness.benchmarks.pandent.answers.unreadable import Unreadable
 from harness.benchmarks.pandent.findings import ARCHES, UNIVERSE, bridge_pattern, bridge_teeth
-from harness.benchmarks.pandent.unreadable import Unreadable
 
 _TEETH: Final = frozenset(UNIVERSE)
 _COUNTED: Final = frozenset(

@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 from harness.answers.thinking import OPENING, after_last_closing, without_thinking
-from harness.benchmarks.pandent.unreadable import Unreadable
+from harness.benchmarks.pandent.answers.unreadable import Unreadable
 
 MAX_CHARS: Final = 2000
 """Longest text that is read as a sentence, in characters: all 32 teeth spelled out need half of it."""

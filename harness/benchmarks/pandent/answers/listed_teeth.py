@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from harness.benchmarks.pandent.answer_clauses import JAWS, SIDES, VERBS, Clause
-from harness.benchmarks.pandent.answer_symbols import Symbol
-from harness.benchmarks.pandent.finding_words import Naming
-from harness.benchmarks.pandent.tooth_words import PLACES
-from harness.benchmarks.pandent.unreadable import Unreadable
+from harness.benchmarks.pandent.answers.clauses import JAWS, SIDES, VERBS, Clause
+from harness.benchmarks.pandent.answers.finding_words import Naming
+from harness.benchmarks.pandent.answers.symbols import Symbol
+from harness.benchmarks.pandent.answers.tooth_words import PLACES
+from harness.benchmarks.pandent.answers.unreadable import Unreadable
 
 
 def check_teeth(clause: Clause, naming: Naming) -> None:

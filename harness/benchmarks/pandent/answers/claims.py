@@ -9,10 +9,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final
 
-from harness.benchmarks.pandent.answer_clauses import JAWS, SIDES, Clause
-from harness.benchmarks.pandent.answer_symbols import Symbol
-from harness.benchmarks.pandent.finding_words import Alternatives, Naming
-from harness.benchmarks.pandent.unreadable import Unreadable
+from harness.benchmarks.pandent.answers.clauses import JAWS, SIDES, Clause
+from harness.benchmarks.pandent.answers.finding_words import Alternatives, Naming
+from harness.benchmarks.pandent.answers.symbols import Symbol
+from harness.benchmarks.pandent.answers.unreadable import Unreadable
 
 _BARE: Final = frozenset({"neg", "link", "done", "comma", "colon", "sign", "seen", "tooth", "fdi"})
 """What a denial may consist of that names no finding: "none are visible"."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.benchmarks.pandent.answer_clauses import JAWS, SIDES, Clause
+from harness.benchmarks.pandent.answers.clauses import JAWS, SIDES, Clause
 from harness.benchmarks.pandent.findings import Finding
 
 

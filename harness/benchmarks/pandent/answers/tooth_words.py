@@ -13,8 +13,8 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from harness.benchmarks.pandent.answer_symbols import Symbol
-from harness.benchmarks.pandent.unreadable import Unreadable
+from harness.benchmarks.pandent.answers.symbols import Symbol
+from harness.benchmarks.pandent.answers.unreadable import Unreadable
 
 PLACES: Final = {
     "incisor": frozenset({1, 2}), "canine": frozenset({3}), "premolar": frozenset({4, 5}),

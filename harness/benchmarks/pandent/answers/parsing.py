@@ -1,9 +1,9 @@
 """One sentence about one finding, read strictly: yes or no, a set of teeth, or unparsable with a reason.
 
-The paper (seed 000, section 4 and appendix B) asks for exactly one English sentence per attribute and
-compares its value by exact match; how sentences become values it leaves open. Here a value needs every word
-of the sentence to be known, and the sentence to say one thing about that finding. All else is unparsable,
-which is never "no" and never the empty set. Every decision stands in docs/pandent-answers.md.
+The paper (section 4 and appendix B) asks for exactly one English sentence per attribute and compares its
+value by exact match; how sentences become values it leaves open. Here a value needs every word of the
+sentence to be known, and the sentence to say one thing about that finding. All else is unparsable, which is
+never "no" and never the empty set. Every decision stands in docs/pandent-answers.md.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from harness.benchmarks.pandent.answer_clauses import Clause, clauses
-from harness.benchmarks.pandent.answer_sentences import Spoken, spoken
-from harness.benchmarks.pandent.answer_surroundings import sentences
-from harness.benchmarks.pandent.answered_regions import concerns
-from harness.benchmarks.pandent.answered_teeth import named_teeth
-from harness.benchmarks.pandent.answered_yes_no import yes_or_no
-from harness.benchmarks.pandent.clause_claims import check_names, said
-from harness.benchmarks.pandent.finding_words import NAMINGS
+from harness.benchmarks.pandent.answers.claims import check_names, said
+from harness.benchmarks.pandent.answers.clauses import Clause, clauses
+from harness.benchmarks.pandent.answers.finding_words import NAMINGS
+from harness.benchmarks.pandent.answers.regions import concerns
+from harness.benchmarks.pandent.answers.sentences import Spoken, spoken
+from harness.benchmarks.pandent.answers.surroundings import sentences
+from harness.benchmarks.pandent.answers.teeth import named_teeth
+from harness.benchmarks.pandent.answers.unreadable import Reason, Unreadable
+from harness.benchmarks.pandent.answers.yes_no import yes_or_no
 from harness.benchmarks.pandent.findings import BY_ID, Finding
-from harness.benchmarks.pandent.unreadable import Reason, Unreadable
 
 Value: TypeAlias = bool | frozenset[int]
 

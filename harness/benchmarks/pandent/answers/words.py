@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from harness.benchmarks.pandent.finding_words import GROUPS
+from harness.benchmarks.pandent.answers.finding_words import GROUPS
 
 _WORDS: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
     {

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from harness.benchmarks.pandent.answer_symbols import Symbol
-from harness.benchmarks.pandent.unreadable import Reason, Unreadable
+from harness.benchmarks.pandent.answers.symbols import Symbol
+from harness.benchmarks.pandent.answers.unreadable import Reason, Unreadable
 
 _NEVER: Final[dict[str, Reason]] = {
     "unsure": "unsure", "open": "open_list", "except": "exception", "between": "position", "hash": "number",

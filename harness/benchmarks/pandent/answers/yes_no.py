@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from harness.benchmarks.pandent.answer_clauses import SIDES, Clause, denies
-from harness.benchmarks.pandent.answered_regions import concerns, place_of
-from harness.benchmarks.pandent.clause_claims import check_denial, check_joint_regions, said
-from harness.benchmarks.pandent.finding_words import NAMINGS
+from harness.benchmarks.pandent.answers.claims import check_denial, check_joint_regions, said
+from harness.benchmarks.pandent.answers.clauses import SIDES, Clause, denies
+from harness.benchmarks.pandent.answers.finding_words import NAMINGS
+from harness.benchmarks.pandent.answers.regions import concerns, place_of
+from harness.benchmarks.pandent.answers.unreadable import Unreadable
 from harness.benchmarks.pandent.findings import Finding
-from harness.benchmarks.pandent.unreadable import Unreadable
 
 _PRESENT: Final = frozenset({"seen", "done", "link", "region", "side"})
 """What "present in the mandible" consists of."""
 
 
 def yes_or_no(parts: Sequence[Clause], finding: Finding, yes: bool | None) -> bool:
+    """Return whether an answer affirms a finding; `yes` is what it begins with, None for neither.
+
+    Clauses about another region alone do not count. Raises Unreadable, as where all are, or any names teeth.
+    """
     if any(clause.teeth for clause in parts):
         raise Unreadable("teeth")
     concerned = [clause for clause in parts if concerns(clause, finding)]

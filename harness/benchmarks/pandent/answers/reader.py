@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from harness.answers.readings import TextReader
-from harness.benchmarks.pandent.attribute_answers import parse_answer
-from harness.benchmarks.pandent.unreadable import MEANINGS
+from harness.benchmarks.pandent.answers.parsing import parse_answer
+from harness.benchmarks.pandent.answers.unreadable import MEANINGS
 from harness.canonical import JSON
 
 

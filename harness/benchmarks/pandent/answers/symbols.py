@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from harness.benchmarks.pandent.answer_words import PHRASE_WORDS, Lexicon, lexicon
-from harness.benchmarks.pandent.finding_words import NAMINGS
-from harness.benchmarks.pandent.unreadable import Unreadable
+from harness.benchmarks.pandent.answers.finding_words import NAMINGS
+from harness.benchmarks.pandent.answers.unreadable import Unreadable
+from harness.benchmarks.pandent.answers.words import PHRASE_WORDS, Lexicon, lexicon
 
 _TOKEN: Final = re.compile(
     r"(?P<space> +)"
