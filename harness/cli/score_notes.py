@@ -19,6 +19,7 @@ def below(
     """Yield what is said of one condition: how units ended, and what is in none of its numbers."""
     yield from _outcomes(condition, rows, width)
     yield from _without_value(columns, rows, width)
+    yield from _doubtful(columns[0], rows, width)
     yield from _not_shown(score, condition, width)
     yield from _left_out(score, condition, rows, width)
     yield from _common(score, condition, width)
@@ -32,7 +33,7 @@ def notes(score: Json, shown: Sequence[str], unseen: Sequence[str], width: int) 
     for legend in dict.fromkeys(table.legend for table in tables if table.legend):
         yield from wrap(legend, width)
     yield from _baselines(score, dict(zip(shown, tables, strict=True)), width)
-    meaning = "n: units scored; cov%: units with a usable answer; only complete models have ranks"
+    meaning = "n: units scored; cov%: units with a usable answer; ranks: by the first column, of complete models"
     yield from wrap(meaning, width)
     yield from wrap(_interval_note(score), width)
     if unseen:
@@ -87,6 +88,17 @@ def _outcomes(condition: str, rows: Sequence[Json], width: int) -> Iterator[str]
     for row in models:
         counts = ", ".join(f"{outcome} {units}" for outcome, units in row["outcomes"].items())
         yield from wrap(f"  {shown_name(row)}: {counts} (of {row['n_units']})", width, indent="    ")
+
+
+def _doubtful(column: MetricColumn, rows: Sequence[Json], width: int) -> Iterator[str]:
+    """Say what a reader must know of the intervals that are printed."""
+    said: dict[str, list[str]] = {}
+    for row in rows:
+        metric = row["as_answered"].get(column.path)
+        if metric is not None and "ci_note" in metric:
+            said.setdefault(metric["ci_note"], []).append(shown_name(row))
+    for note, names in said.items():
+        yield from wrap(f"  95% CI of {', '.join(names)}: {note}", width, indent="    ")
 
 
 def _without_value(

@@ -9,6 +9,7 @@ from itertools import chain
 from harness.benchmarks.base import MetricColumn, ScoreTable, get_benchmark
 from harness.cli.score_notes import agreement, below, notes
 from harness.cli.score_words import Json, count, shown_name, wrap
+from harness.offline.score_ranking import UNRANKED
 from harness.served_models import served_notes
 
 _SMALLEST_CELL = 6
@@ -159,6 +160,8 @@ def _interval(metric: Json | None, column: MetricColumn) -> str:
 
 def _rank(row: Json, reading: str) -> str:
     if reading != "as_answered" or row["kind"] != "model":
+        return ""
+    if row["rank_reason"] == UNRANKED:
         return ""
     return "-" if row["rank"] is None else str(row["rank"])
 

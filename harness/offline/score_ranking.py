@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from harness.benchmarks.base import MetricValue
 from harness.offline.score_rows import Row
 
+UNRANKED = "these rows have no order of merit"
+"""Why nobody in a table without a metric that ranks has a rank."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rank:
@@ -32,7 +35,7 @@ def rank_models(rows: Sequence[Row], metric: str | None) -> Mapping[str, Rank]:
         if row.kind != "model":
             continue
         if metric is None:
-            ranks[row.name] = Rank(None, "these rows have no order of merit")
+            ranks[row.name] = Rank(None, UNRANKED)
             continue
         value = row.as_answered[metric].value if metric in row.as_answered else None
         if row.incomplete:

@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -15,11 +15,15 @@ from harness.canonical import JSON
 from harness.offline.case_index import CaseIndex
 from harness.offline.row_units import OUTCOMES, RowUnits, UnitColumns
 from harness.outcomes import INCOMPLETE, UNUSABLE, USABLE, UnitOutcome
+from harness.scoring.intervals import BCA, Interval
 from harness.scoring.resampling import Resampling
 from harness.served_models import ServedCounts
 
 RowKind: TypeAlias = Literal["model", "rater", "baseline"]
 Metrics: TypeAlias = Mapping[str, MetricValue]
+
+_NO_INTERVAL: Final = Interval(None, None, BCA, "none is made of this number")
+_GUESSES: Final = Interval(None, None, BCA, "none is made of guesses at random")
 
 
 class Scorer:
@@ -70,7 +74,10 @@ class Scorer:
             ]
         )
         intervals = self.benchmark.intervals(table, condition, self.conventions, self._resampling)
-        return {path: replace(metric, interval=intervals.get(path)) for path, metric in found.items()}
+        return {
+            path: replace(metric, interval=intervals.get(path, _NO_INTERVAL))
+            for path, metric in found.items()
+        }
 
     def case(self, place: int) -> Case:
         """Return the case at a place; one that is scored is decoded by this, which notes its group."""
@@ -184,9 +191,9 @@ def baseline_rows(
     }
     places = sorted({place for member in members for place in wanted[member]})
     cases = map(scorer.case, places)
-    for name, metrics in sorted(
-        {**found, **scorer.benchmark.baselines(cases, members, scorer.conventions)}.items()
-    ):
+    for name, guesses in scorer.benchmark.baselines(cases, members, scorer.conventions).items():
+        found[name] = {path: replace(metric, interval=_GUESSES) for path, metric in guesses.items()}
+    for name, metrics in sorted(found.items()):
         yield Row(
             name=name,
             kind="baseline",

@@ -106,8 +106,12 @@ def test_a_case_at_which_nobody_looked_enters_no_number() -> None:
     )  # fmt: skip
     assert metrics(both)["exact_match"] == MetricValue(0.0, 1)
     assert unit_scores((0.0, 1.0, 0.0, 0.0)) == {"exact_match": None}
-    alone = metrics(pool(looked, row("gcbl_maxilla", codes([]), annotated=False)))
-    assert alone["exact_match.mean"] == MetricValue(None, 0, "no units to score of gcbl_maxilla")
+    # A finding that nobody looked at has no part in the mean; one that was not asked leaves none.
+    found = metrics(pool(looked, row("gcbl_maxilla", codes([]), annotated=False)))
+    assert found["exact_match.mean"] == MetricValue(0.0, 1)
+    assert found["exact_match.gcbl_maxilla"].value is None
+    found = metrics(pool(looked, row("gcbl_maxilla", codes())))
+    assert found["exact_match.mean"] == MetricValue(None, 0, "no units to score of gcbl_maxilla")
 
 
 def test_questions_of_a_pool_weigh_alike_and_teeth_are_counted_over_all() -> None:

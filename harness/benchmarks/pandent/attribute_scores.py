@@ -11,7 +11,8 @@
 
 An unusable answer is never right, not even where there is nothing to find: it misses all true teeth, and
 names none. A case whose finding nobody looked at enters no number. n counts cases, of a union the cases of
-all its questions; of `exact_match.mean` it is the smallest number of cases of a question.
+all its questions; of `exact_match.mean` it is the smallest number of cases of a question. That mean leaves out
+questions whose finding nobody looked at in any case.
 
 All of it is a function of whole numbers summed over units, so values and intervals come from the same sums.
 """
@@ -68,14 +69,21 @@ def unit_scores(numbers: Sequence[float]) -> Mapping[str, float | None]:
 
 def metrics(units: UnitTable) -> dict[str, MetricValue]:
     """Return every metric path of a row: one question, or a union of several."""
-    return metrics_of_sums(_summands(units).sum(axis=0), units.conditions)
+    return metrics_of_sums(_summands(units).sum(axis=0), units.conditions, _meant(units))
 
 
-def metrics_of_sums(sums: Values, conditions: Sequence[str]) -> dict[str, MetricValue]:
-    """Return the same from what all units add up to, (conditions x 7)."""
-    counts = dict(_counts(sums, conditions))
+def metrics_of_sums(
+    sums: Values, conditions: Sequence[str], meant: Sequence[int] | None = None
+) -> dict[str, MetricValue]:
+    """Return the same from what all units add up to, (conditions x 7).
+
+    `meant`: the places of the conditions that the mean over questions is of; None: of those with a case.
+    """
+    if meant is None:
+        meant = np.flatnonzero(sums.reshape(len(conditions), len(_SUMS))[:, 0]).tolist()
+    counts = dict(_counts(sums, conditions, meant))
     found = {}
-    for path, value in _values(sums, conditions):
+    for path, value in _values(sums, conditions, meant):
         n, why = counts[path]
         known = np.isfinite(value)
         found[path] = MetricValue(float(value), n) if known else MetricValue(None, n, why)
@@ -120,13 +128,13 @@ def _truths(cases: Iterable[Case], conditions: Sequence[str]) -> list[Codes]:
 
 def intervals(units: UnitTable, resampling: Resampling) -> dict[str, Interval]:
     """Return metric path -> interval: shares of cases are exact where each case is drawn by itself."""
-    summands = _summands(units)
+    summands, meant = _summands(units), _meant(units)
     found = dict(
         sum_intervals(
             summands,
             units.clusters,
             units.repeats,
-            lambda sums: dict(_values(sums, units.conditions)),
+            lambda sums: dict(_values(sums, units.conditions, meant)),
             resampling,
         )
     )
@@ -136,6 +144,17 @@ def intervals(units: UnitTable, resampling: Resampling) -> dict[str, Interval]:
             alone = len(units.conditions) == 1
             found.update(_shares(summands[mine].sum(axis=0), place, condition, alone=alone))
     return found
+
+
+def _meant(units: UnitTable) -> list[int]:
+    """Return the places of the questions that the mean is of: not those that nobody could be scored on.
+
+    One without any unit stays in, so that there is no mean: these models were asked something else.
+    """
+    size = len(units.conditions)
+    asked = np.bincount(units.members, minlength=size)
+    looked = np.bincount(units.members, weights=units.numbers[:, 0], minlength=size)
+    return np.flatnonzero((looked > 0) | (asked == 0)).tolist()
 
 
 def _summands(units: UnitTable) -> Values:
@@ -159,12 +178,14 @@ def _summands(units: UnitTable) -> Values:
     return summands.reshape(len(units), len(units.conditions) * len(_SUMS))
 
 
-def _values(sums: Values, conditions: Sequence[str]) -> Iterator[tuple[str, Values]]:
+def _values(
+    sums: Values, conditions: Sequence[str], meant: Sequence[int]
+) -> Iterator[tuple[str, Values]]:
     """Yield every path with its values (...) from sums (..., conditions x `_SUMS`); NaN where undefined."""
     each = sums.reshape(*sums.shape[:-1], len(conditions), len(_SUMS))
     if len(conditions) > 1:
         exact = ratio(each[..., 1], each[..., 0])
-        yield "exact_match.mean", exact.mean(axis=-1)
+        yield "exact_match.mean", ratio(exact[..., meant].sum(axis=-1), np.full(exact.shape[:-1], len(meant)))
         for place, condition in enumerate(conditions):
             yield f"exact_match.{finding_of(condition)}", exact[..., place]
     else:
@@ -180,14 +201,17 @@ def _values(sums: Values, conditions: Sequence[str]) -> Iterator[tuple[str, Valu
         yield f"{name}.f1", ratio(2 * counts["shared"], counts["named"] + counts["true"])
 
 
-def _counts(sums: Values, conditions: Sequence[str]) -> Iterator[tuple[str, tuple[int, str]]]:
+def _counts(
+    sums: Values, conditions: Sequence[str], meant: Sequence[int]
+) -> Iterator[tuple[str, tuple[int, str]]]:
     """Yield every path with its n, and why it would have no value."""
     each = sums.reshape(len(conditions), len(_SUMS)).astype(np.int64)
     cases = [int(count) for count in each[:, 0]]
     nothing = "no units to score"
     if len(conditions) > 1:
-        lacking = [finding_of(one) for one, count in zip(conditions, cases, strict=True) if not count]
-        yield "exact_match.mean", (min(cases), f"no units to score of {', '.join(lacking)}")
+        lacking = ", ".join(finding_of(conditions[place]) for place in meant if not cases[place])
+        fewest = min((cases[place] for place in meant), default=0)
+        yield "exact_match.mean", (fewest, f"no units to score of {lacking}" if lacking else nothing)
         for condition, count in zip(conditions, cases, strict=True):
             yield f"exact_match.{finding_of(condition)}", (count, nothing)
     else:

@@ -36,7 +36,10 @@ def drawn_metrics(cases: Sequence[Case], conventions: Mapping[str, str]) -> dict
         if not draws:
             nothing = np.empty((0, len(report_numbers(None, "", tools))))
             draws.append(report_metrics(nothing, tools))
-    return {path: _mean([draw[path] for draw in draws]) for path in draws[0]}
+    found = {path: _mean([draw[path] for draw in draws]) for path in draws[0]}
+    for path in ("meteor15", "meteor2005", "average"):
+        found[path] = MetricValue(None, found[path].n, "METEOR is not computed of this baseline")
+    return found
 
 
 def _others(count: int) -> list[list[int]]:

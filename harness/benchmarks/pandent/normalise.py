@@ -94,7 +94,13 @@ class Normalise(Step):
         """Return how the rows are scored and shown; they have no order of merit."""
         from harness.benchmarks.pandent.restatement_scores import NUMBERS
 
-        return ScoreTable(numbers=NUMBERS, main_metric=None, columns=_COLUMNS, legend=_LEGEND)
+        return ScoreTable(
+            numbers=NUMBERS,
+            main_metric=None,
+            columns=_COLUMNS,
+            legend=_LEGEND,
+            one_reading="restated (an answer without a restatement is in no number)",
+        )
 
     @contextmanager
     def _opened(self, conventions: Mapping[str, str]) -> Iterator[Benchmark]:

@@ -79,9 +79,16 @@ _ATTRIBUTE_NOTES: Final = MappingProxyType(
     }
 )
 _ATTRIBUTE_LEGEND: Final = (
-    "exact: share of whole answers that are right (mean: over the questions); +exact: of the cases that "
-    "have the finding; P, R: precision and recall of teeth"
+    "exact: share of whole answers that are right; mean: over the questions, n being the fewest cases of one; "
+    "if pos: of the cases that have the finding; P, R: precision and recall of teeth; GCBL: generalized crestal "
+    "bone loss (M mandible, X maxilla), NMPP: non-metal posts, Peri: periapical lesions, RCT: root-canal "
+    "treatment, Amal: metallic and NMR non-metal restorations"
 )
+
+
+def _short(finding: str) -> str:
+    """Return the paper's short name of a finding, else the start of its id."""
+    return ABBREVIATIONS[finding].rstrip(".") if finding in ABBREVIATIONS else finding[:8]
 
 
 def _attribute_table(condition: str) -> ScoreTable:
@@ -94,13 +101,14 @@ def _attribute_table(condition: str) -> ScoreTable:
     kind = "yes" if binary else "tooth"
     columns = [
         MetricColumn(main, ("exact", "mean") if united else ("exact", "match")),
-        MetricColumn("positives.exact_match", ("+exact", "match")),
+        MetricColumn("positives.exact_match", ("exact", "if pos")),
         MetricColumn(f"{kind}.precision", (kind, "P")),
         MetricColumn(f"{kind}.recall", (kind, "R")),
     ]
     if united:
         columns += [
-            MetricColumn(f"exact_match.{name}", ("exact", ABBREVIATIONS[name].rstrip("."))) for name in TABLE2
+            MetricColumn(f"exact_match.{name}", ("exact", _short(name)))
+            for name in (*TABLE2, *(name for name in BY_ID if name not in TABLE2))
         ]
     return ScoreTable(
         numbers=NUMBERS,
