@@ -11,8 +11,8 @@
 
 An unusable answer is never right, not even where there is nothing to find: it misses all true teeth, and
 names none. A case whose finding nobody looked at enters no number. n counts cases, of a union the cases of
-all its questions; of `exact_match.mean` it is the smallest number of cases of a question. That mean leaves out
-questions whose finding nobody looked at in any case.
+all its questions; of `exact_match.mean` it is the smallest number of cases of a question. That mean leaves
+out questions whose finding nobody looked at in any case.
 
 All of it is a function of whole numbers summed over units, so values and intervals come from the same sums.
 """

@@ -79,10 +79,10 @@ _ATTRIBUTE_NOTES: Final = MappingProxyType(
     }
 )
 _ATTRIBUTE_LEGEND: Final = (
-    "exact: share of whole answers that are right; mean: over the questions, n being the fewest cases of one; "
-    "if pos: of the cases that have the finding; P, R: precision and recall of teeth; GCBL: generalized crestal "
-    "bone loss (M mandible, X maxilla), NMPP: non-metal posts, Peri: periapical lesions, RCT: root-canal "
-    "treatment, Amal: metallic and NMR non-metal restorations"
+    "exact: share of whole answers that are right; mean: over the questions, n being the fewest cases of "
+    "one; if pos: of the cases that have the finding; P, R: precision and recall of teeth; GCBL: generalized "
+    "crestal bone loss (M mandible, X maxilla), NMPP: non-metal posts, Peri: periapical lesions, RCT: "
+    "root-canal treatment, Amal: metallic and NMR non-metal restorations"
 )
 
 
