@@ -80,14 +80,20 @@ def _head(paper: _Paper, facts: Facts) -> None:
     paper.line("", f"{facts['state']}{stage}")
     for sentence in facts["why"]:
         paper.line("  ", sentence, hanging="  ")
-    for session in facts["sessions_not_ended"]:
-        paper.line(
-            "  ",
-            f"session {session['session']} of this run began at {session['started']} and has not ended: "
-            "it is at work, or was killed",
-            hanging="  ",
-        )
+    if facts["sessions_not_ended"]:
+        paper.line("  ", _not_ended(facts["sessions_not_ended"]), hanging="  ")
     paper.line("", "")
+
+
+def _not_ended(sessions: Sequence[Facts]) -> str:
+    """Say of sessions without an end, oldest first, that they may be at work: in one sentence for all."""
+    names, began = [str(one["session"]) for one in sessions], sessions[-1]["started"]
+    if len(names) == 1:
+        told = f"session {names[0]} of this run began at {began} and has not ended: it is"
+        return f"{told} at work, or was killed"
+    listed = f"{', '.join(names[:-1])} and {names[-1]}"
+    told = f"sessions {listed} of this run have not ended (the last began at {began})"
+    return f"{told}: they are at work, or were killed"
 
 
 def _exchange(paper: _Paper, number: int, one: Facts, *, full: bool) -> None:

@@ -126,6 +126,22 @@ def test_an_open_unit_and_a_session_that_was_killed_are_told(one: Path) -> None:
     assert found["state"] == "open" and "not finished" in found["why"][0]
     assert found["sessions_not_ended"][0]["session"] == 1
     assert len(found["exchanges"]) == 1
+    assert "session 1 of this run began at " in explain(one).out
+
+
+def test_sessions_that_were_killed_are_told_in_one_sentence(one: Path) -> None:
+    with sqlite3.connect(one / "store.sqlite3") as database:
+        database.execute("UPDATE session SET ended_at_us = NULL")
+        for _ in range(2):
+            database.execute(
+                "INSERT INTO session (run_id, started_at_us, info) SELECT run_id, started_at_us, info "
+                "FROM session WHERE id = 1"
+            )
+    database.close()
+    assert [session["session"] for session in facts(one)["sessions_not_ended"]] == [1, 2, 3]
+    told = " ".join(explain(one).out.split())
+    assert "sessions 1, 2 and 3 of this run have not ended (the last began at " in told
+    assert told.count("have not ended") == 1 and "has not ended" not in told
 
 
 @pytest.mark.parametrize(
