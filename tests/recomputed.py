@@ -12,6 +12,7 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -53,6 +54,7 @@ class Recomputed:
         return [r for r in self.records if r["model"] == model and r["condition"] == condition]
 
 
+@lru_cache(maxsize=16)
 def rescored(folder: Path, run: str, *options: str) -> Recomputed:
     """Return scores and export of a run that is stored below a folder."""
     store = ("--store", folder / "store.sqlite3", "--config", folder / "harness.toml")
