@@ -120,7 +120,9 @@ def documented_draws(clusters: int, seed: int = 20050, resamples: int = 2000) ->
     """
     words = np.random.PCG64(seed).random_raw(resamples * ((clusters + 1) // 2)).reshape(resamples, -1)
     halves = np.stack([words & np.uint64(0xFFFFFFFF), words >> np.uint64(32)], axis=2)
-    return ((halves.reshape(resamples, -1)[:, :clusters] * np.uint64(clusters)) >> np.uint64(32)).astype(np.int64)
+    return ((halves.reshape(resamples, -1)[:, :clusters] * np.uint64(clusters)) >> np.uint64(32)).astype(
+        np.int64
+    )
 
 
 def weights_of(draws: NDArray[np.int64]) -> Numbers:
@@ -143,7 +145,9 @@ def over_repeats(sums: Numbers, weights: Numbers, statistic: Statistic) -> dict[
     return found
 
 
-def documented_bca(point: float, resampled: Numbers, jackknife: Numbers, level: float = 0.95) -> tuple[float, float] | None:
+def documented_bca(
+    point: float, resampled: Numbers, jackknife: Numbers, level: float = 0.95
+) -> tuple[float, float] | None:
     """Return Efron's interval as `intervals` documents it; None where it says that there is none."""
     resampled = np.sort(resampled[~np.isnan(resampled)])
     jackknife = jackknife[~np.isnan(jackknife)]
@@ -226,7 +230,9 @@ def values_differing(
     return wrong, furthest
 
 
-def averaged(by_repeat: Sequence[Mapping[str, tuple[float | None, int]]]) -> dict[str, tuple[float | None, float]]:
+def averaged(
+    by_repeat: Sequence[Mapping[str, tuple[float | None, int]]],
+) -> dict[str, tuple[float | None, float]]:
     """Return the mean over repeats that have a value."""
     found: dict[str, tuple[float | None, float]] = {}
     for path in by_repeat[0]:

@@ -42,7 +42,11 @@ def findings_of(number: int) -> dict[str, Any]:
             ends = [(a, a + 1) for a in there if a % 10 < 7 and a + 1 in there]
             found[finding.id] = ["{}-{}-X".format(*dice.choice(ends))] if dice.random() < 0.3 else []
         elif finding.type == "tooth_set":
-            may = [tooth for tooth in there if finding.arch is None or (tooth < 30) == (finding.arch == "maxilla")]
+            may = [
+                tooth
+                for tooth in there
+                if finding.arch is None or (tooth < 30) == (finding.arch == "maxilla")
+            ]
             found[finding.id] = sorted(dice.sample(may, dice.choice((0, 0, 0, 1, 1, 2, 4))))
         else:
             flag = dice.random() < 0.4 and finding.id != "tmj_left"
@@ -78,7 +82,9 @@ def reference_of(number: int) -> str | None:
         name = QUESTIONS[finding].finding
         teeth = ", ".join(f"#{tooth}" for tooth in value) if isinstance(value, list) and value else ""
         if teeth:
-            sentences.append(dice.choice(("There is {} at {}.", "{} is seen on teeth {}.")).format(name, teeth))
+            sentences.append(
+                dice.choice(("There is {} at {}.", "{} is seen on teeth {}.")).format(name, teeth)
+            )
         else:
             sentences.append(dice.choice((QUESTIONS[finding].none, f"Nothing points to {name}.")))
     return " ".join(sentences)

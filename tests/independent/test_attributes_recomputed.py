@@ -64,7 +64,9 @@ def value_of(prediction: Any) -> Any:
     return prediction if isinstance(prediction, bool) else frozenset(prediction)
 
 
-def pairs_of(records: Sequence[Mapping[str, Any]], finding: str, repeat: int, *, valid_only: bool) -> list[Pair]:
+def pairs_of(
+    records: Sequence[Mapping[str, Any]], finding: str, repeat: int, *, valid_only: bool
+) -> list[Pair]:
     """Return the pairs of a row that enter a reading: nobody's look is no reference."""
     found = []
     for record in records:
@@ -254,7 +256,10 @@ def test_guesses_by_prevalence_are_worth_their_expectation(single: Path) -> None
         expected = {
             "exact_match": (float(right.mean()), len(table)),
             "positives.exact_match": (share(right[positive].sum(), positive.sum()), int(positive.sum())),
-            "negatives.exact_match": (share(right[~positive].sum(), (~positive).sum()), int((~positive).sum())),
+            "negatives.exact_match": (
+                share(right[~positive].sum(), (~positive).sum()),
+                int((~positive).sum()),
+            ),
             f"{kind}.precision": (share(hit, named), len(table)),
             f"{kind}.recall": (share(hit, true), len(table)),
             f"{kind}.f1": (share(2 * hit, named + true), len(table)),

@@ -44,11 +44,13 @@ from scripted_replies import Arrival, Reply, chat_reply
 from scripted_server import ScriptedServer
 from sweep_kit import harness, write_config
 
-CASES = 60
+CASES = 45
 WORDNET = Path("/usr/share/wordnet")
 BLEU = ("bleu_1", "bleu_2", "bleu_3", "bleu_4")
 
-needs_wordnet = pytest.mark.skipif(not (WORDNET / "data.noun").is_file(), reason="Debian's WordNet is missing")
+needs_wordnet = pytest.mark.skipif(
+    not (WORDNET / "data.noun").is_file(), reason="Debian's WordNet is missing"
+)
 pytestmark = [pytest.mark.slow, needs_java, needs_wordnet]
 
 Triple = tuple[str, str | None, str]
@@ -60,7 +62,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two models' reports, twice each, of cases of the same patients; then one model's restatements of them."""
     folder = tmp_path_factory.mktemp("reports")
     write_pandent_cases(folder / "data", CASES, groups=True)
-    asked(folder, "pandent", script, ("one", "two"), "--conditions", "report", "--repeats", "2", "--name", "run")
+    asked(
+        folder, "pandent", script, ("one", "two"), "--conditions", "report", "--repeats", "2", "--name", "run"
+    )
     with ScriptedServer(restated) as server:
         config = write_config(folder, server.url, ("one", "two", "norm"), max_in_flight=32)
         done = harness(
@@ -119,9 +123,7 @@ class Judges:
         # The Java program cannot be given a lone surrogate: what is written for it is U+FFFD.
         sent = [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in new]
         if new:
-            # Some tokens hold a no-break space (7 1/2); pycocoevalcap counts their parts.
-            found = [" ".join(tokens).split() for tokens in java_tokens(sent, self.folder)]
-            self.tokens.update(zip(new, found, strict=True))
+            self.tokens.update(zip(new, java_tokens(sent, self.folder), strict=True))
 
     def metrics(self, triples: Sequence[Triple]) -> dict[str, float]:
         """Return every metric of a corpus; an unusable answer is an empty text."""
@@ -135,7 +137,8 @@ class Judges:
         right = {k: [" ".join(pair[1])] for k, pair in enumerate(pairs)}
         found = dict(zip(BLEU, Bleu(4).compute_score(right, given, verbose=0)[0], strict=True))
         rouge = [
-            0.0 if triple[1] is None else Rouge().calc_score(given[k], right[k]) for k, triple in enumerate(triples)
+            0.0 if triple[1] is None else Rouge().calc_score(given[k], right[k])
+            for k, triple in enumerate(triples)
         ]
         found["rouge_l"] = float(np.mean(rouge))
         found["meteor15"] = coco_meteor(right, given)
@@ -146,8 +149,13 @@ class Judges:
         found["average"] = math.fsum(found[name] for name in six) / 6
         answered = [answer for _, answer, _ in triples if answer is not None]
         found["words"] = sum(len(answer.split()) for answer in answered) / len(answered)
-        found["length_ratio"] = sum(len(a) for a, _ in pairs) / sum(len(b) for _, b in pairs)
+        found["length_ratio"] = sum(len(parts(a)) for a, _ in pairs) / sum(len(parts(b)) for _, b in pairs)
         return found
+
+
+def parts(tokens: Sequence[str]) -> list[str]:
+    """Return tokens as pycocoevalcap's BLEU counts them: `7 1/2`, with its no-break space, is two."""
+    return " ".join(tokens).split()
 
 
 def coco_meteor(right: Mapping[int, list[str]], given: Mapping[int, list[str]]) -> float:
@@ -215,7 +223,9 @@ def test_reports_that_look_at_no_image_score_so_too(folder: Path, judges: Judges
     # The most usual case: what it says of each finding is what most others say, in their one form.
     forms = {k: {name: form(value) for name, value in findings_of(k).items()} for k in range(CASES)}
     often = {name: Counter(forms[k][name] for k in numbers) for name in forms[0]}
-    agreeing = {k: sum(often[name][forms[k][name]] for name in often if forms[k][name] is not None) for k in numbers}
+    agreeing = {
+        k: sum(often[name][forms[k][name]] for name in often if forms[k][name] is not None) for k in numbers
+    }
     most = max(agreeing.values())
     typical = reference_of(min(k for k in numbers if agreeing[k] == most))
     triples: list[Triple] = [(str(k), typical, reference_of(k) or "") for k in numbers]
@@ -295,10 +305,11 @@ def summands(judges: Judges, triple: Triple) -> list[float]:
 
     answer, reference = judges.tokens[triple[1] or ""], judges.tokens[triple[2]]
     row: list[float] = []
+    cut, right = parts(answer), parts(reference)
     for n in range(1, 5):
-        have, want = ngrams(answer, n), ngrams(reference, n)
-        row += [float(sum((have & want).values())), float(max(0, len(answer) - n + 1))]
-    row += [float(len(answer)), float(len(reference))]
+        have, want = ngrams(cut, n), ngrams(right, n)
+        row += [float(sum((have & want).values())), float(max(0, len(cut) - n + 1))]
+    row += [float(len(cut)), float(len(right))]
     rouge = 0.0 if triple[1] is None else Rouge().calc_score([" ".join(answer)], [" ".join(reference)])
     meteor = single_meteor_score(reference, answer, wordnet=judges.synonyms) if answer and reference else 0.0
     words = 0 if triple[1] is None else len(triple[1].split())

@@ -122,7 +122,13 @@ def test_mcnemar_of_large_and_no_counts() -> None:
 
 
 def test_two_shares_at_their_ends() -> None:
-    for a, m, b, n in ((0, 20, 5, 20), (20, 20, 5, 20), (164, 360, 31, 360), (1, 1, 0, 1), (50_000, 100_000, 50_300, 100_000)):
+    for a, m, b, n in (
+        (0, 20, 5, 20),
+        (20, 20, 5, 20),
+        (164, 360, 31, 360),
+        (1, 1, 0, 1),
+        (50_000, 100_000, 50_300, 100_000),
+    ):
         z, p = proportions_ztest([a, b], [m, n])
         found = two_proportion_z(a, m, b, n)
         assert (found.z, found.p) == (pytest.approx(z, rel=1e-9), pytest.approx(p, rel=1e-9)), (a, m, b, n)
@@ -161,7 +167,11 @@ def test_kappas_error_is_that_of_its_resamples() -> None:
     first = dice.integers(0, 3, 400)
     second = np.where(dice.random(400) < 0.6, first, dice.integers(0, 3, 400))
     drawn = dice.integers(0, 400, (4000, 400))
-    table = np.stack([first[drawn] * 3 + second[drawn] == k for k in range(9)], axis=-1).mean(axis=1).reshape(-1, 3, 3)
+    table = (
+        np.stack([first[drawn] * 3 + second[drawn] == k for k in range(9)], axis=-1)
+        .mean(axis=1)
+        .reshape(-1, 3, 3)
+    )
     raw = np.einsum("kii->k", table)
     luck = (table.sum(axis=2) * table.sum(axis=1)).sum(axis=1)
     spread = ((raw - luck) / (1 - luck)).std()
@@ -177,10 +187,10 @@ def test_ranks_of_tied_models_are_counted_one_by_one() -> None:
     used = [k for k in range(501) if not np.isnan(values["e"][k])]
     found = rank_stability(values)
     for name, own in values.items():
-        ranks = [
-            1 + sum(other[k] > own[k] + 1e-9 for other in values.values()) for k in used
-        ]
+        ranks = [1 + sum(other[k] > own[k] + 1e-9 for other in values.values()) for k in used]
         counts = Counter(ranks)
-        assert found[name].shares == pytest.approx([counts[rank] / len(used) for rank in range(1, 6)], abs=1e-12)
+        assert found[name].shares == pytest.approx(
+            [counts[rank] / len(used) for rank in range(1, 6)], abs=1e-12
+        )
         assert found[name].first == pytest.approx(counts[1] / len(used), abs=1e-12)
         assert found[name].used == len(used)

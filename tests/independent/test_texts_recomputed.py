@@ -33,10 +33,10 @@ WORDS = (
     "his/her yes/no 3D 2D CBCT Cone-Beam Na+ Ca(OH)2 pH C++ µm mm cm kVp mA mGy "
 ).split()
 SIGNS = (
-    'http://www.x.org/a?b=1 www.dent.com a.b@c.org @user #tag &amp; &lt; &quot; <br> </p> <b> '
-    '[1] {x} (2) (i) a) 1) 1. (a) C:\\dir -- --- ... .... … - – — • · ■ → ✓ * ** __ `` \'\' " “ ” '
-    '‘ ’ « » ¿ ! ?! !!! ??? : ; , & % / \\ | ~ ^ = + < > <= >= -> => # @ ° µ § ¶ © ® ™ ² ³ ¼ ¾ ⅓ '
-    '⅔ ① Ⅱ Ⅲ № ℃ ㎜ （ ） 。 ， 、 ； ： “全景” 牙齿 #36牙 ⅠⅡ α β-lactam naïve Müller Sjögren\'s café ﬁlling '
+    "http://www.x.org/a?b=1 www.dent.com a.b@c.org @user #tag &amp; &lt; &quot; <br> </p> <b> "
+    "[1] {x} (2) (i) a) 1) 1. (a) C:\\dir -- --- ... .... … - – — • · ■ → ✓ * ** __ `` '' \" “ ” "
+    "‘ ’ « » ¿ ! ?! !!! ??? : ; , & % / \\ | ~ ^ = + < > <= >= -> => # @ ° µ § ¶ © ® ™ ² ³ ¼ ¾ ⅓ "
+    "⅔ ① Ⅱ Ⅲ № ℃ ㎜ （ ） 。 ， 、 ； ： “全景” 牙齿 #36牙 ⅠⅡ α β-lactam naïve Müller Sjögren's café ﬁlling "
 ).split()
 ENDS = (".", ".", ".", ".", "", "!", "?", "...", ". ", ".)", '."', ";", ":")
 BULLETS = ("- ", "• ", "* ", "1. ", "a) ", "(1) ", "– ", "1) ", "A. ", "# ")
@@ -51,7 +51,17 @@ def figure(dice: random.Random) -> str:
     plain = f"{a} {a}.{b} {a}-{b}mm <{a} >{a} ≥{a}% {a}% ±{a}.{b} {a}° {a}°C 1/2 ½ {a}½ {a}/{b} {tooth}"
     more = f"{tooth}-{other} {a}x{b} {a},{b:03d} .{b} -{a} +{a} ${a}.{b:02d} €{a} £{a} {a}/{b}/20{b:02d}"
     rest = f"{a:02d}.{b % 12:02d}.2024 2024-0{a % 9 + 1}-{b % 28 + 1:02d} {a % 24}:{b % 60:02d} {a}th {a}nd {a}'s"
-    apart = [f"{a}-{b} mm", f"< {a}mm", f"≤{a} mm", f"{a} 1/2", f"{a}×{b} mm", f'{a}"', f"{a}'", f"{a}mg/ml", f"({a})"]
+    apart = [
+        f"{a}-{b} mm",
+        f"< {a}mm",
+        f"≤{a} mm",
+        f"{a} 1/2",
+        f"{a}×{b} mm",
+        f'{a}"',
+        f"{a}'",
+        f"{a}mg/ml",
+        f"({a})",
+    ]
     return dice.choice([*plain.split(), *more.split(), *rest.split(), *apart])
 
 
@@ -102,10 +112,30 @@ def test_abbreviations_before_a_hyphen_have_the_tokens_of_java(tmp_path: Path) -
     texts = [
         f"x {name}.{end} y"
         for name in ("Jan", "etc", "rt", "SR", "Ph.D", "T.M.J", "L", "no", "fig", "Dr", "Wash", "approx", "c")
-        for end in ("-0", "-x", "-R.", "-12", "-xy", "-5.56", "-1/2", "-w/o", "-O'Brien", "x", "xy", "-a,", " Mr. y")
+        for end in (
+            "-0",
+            "-x",
+            "-R.",
+            "-12",
+            "-xy",
+            "-5.56",
+            "-1/2",
+            "-w/o",
+            "-O'Brien",
+            "x",
+            "xy",
+            "-a,",
+            " Mr. y",
+        )
     ]
-    texts += [f"{a}-{b}" for a in ("T3", "L'3", "l'ab", "O'3", "x") for b in ("L'3", "d'34", "l'b", "o'bc", "c")]
-    texts += [f"x{a}{b}" for a in (" \xa0", "\xa0", "\t\u3000", " \u2003 ") for b in ("b.com", "www.b.org", "a@b.c", "x")]
+    texts += [
+        f"{a}-{b}" for a in ("T3", "L'3", "l'ab", "O'3", "x") for b in ("L'3", "d'34", "l'b", "o'bc", "c")
+    ]
+    texts += [
+        f"x{a}{b}"
+        for a in (" \xa0", "\xa0", "\t\u3000", " \u2003 ")
+        for b in ("b.com", "www.b.org", "a@b.c", "x")
+    ]
     found = java_tokens(texts, tmp_path)
     assert [ptb_tokenize(text) for text in texts] == found
 

@@ -184,7 +184,9 @@ def sk(score: Any, truth: Any, given: Any, average: Any, zero: str, answered: fl
         return np.where(undefined, np.nan, by_label)
 
 
-def metrics(units: Sequence[Unit], zero: str = "0", empty: float = 1.0) -> dict[str, tuple[float | None, int]]:
+def metrics(
+    units: Sequence[Unit], zero: str = "0", empty: float = 1.0
+) -> dict[str, tuple[float | None, int]]:
     """Return every path of a condition's row: path -> (value, n)."""
     none = np.zeros(len(LABELS), dtype=int)
     truth = np.array([unit.truth for unit in units]).reshape(-1, len(LABELS))
@@ -359,7 +361,9 @@ def test_guesses_by_prevalence_are_the_mean_of_the_documented_draws(single: Path
 # -- ablation ------------------------------------------------------------------------------------------------------
 
 
-def gains(run: Recomputed, model: str, repeat: int, *, valid_only: bool) -> dict[str, tuple[float | None, int]]:
+def gains(
+    run: Recomputed, model: str, repeat: int, *, valid_only: bool
+) -> dict[str, tuple[float | None, int]]:
     """Return every path of the row `ablation`, in fractions so that .6 - .5 is .1."""
     by = {
         condition: {
@@ -491,7 +495,14 @@ def of_sums(sums: Numbers) -> dict[str, Numbers]:
         for k in range(7):
             start = "domain_count" if k == 6 else f"domain_count.true.{k}{'+' if k == 5 else ''}"
             m = sums[..., at]
-            names = ("true_mean", "predicted_mean", "absolute_error", "share_exact", "share_over", "share_under")
+            names = (
+                "true_mean",
+                "predicted_mean",
+                "absolute_error",
+                "share_exact",
+                "share_over",
+                "share_under",
+            )
             found |= {f"{start}.{name}": sums[..., at + 1 + j] / m for j, name in enumerate(names)}
             if k == 6:
                 found |= {
