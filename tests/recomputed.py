@@ -1,6 +1,6 @@
-"""Scores recomputed from the outside: a run made through the command, its export, and other people's formulas.
+"""Scores recomputed from the outside: a run made by the command, its export, other people's formulas.
 
-Nothing here imports `harness.scoring` or a benchmark's scores. Draws and intervals are written down again from
+Nothing here imports `harness.scoring` or a benchmark's scores. Draws and intervals are written again from
 what the documentation of `resampling` and `intervals` says, so that they must agree to the last digit that is
 printed; beside them stand draws of another generator, which agree within their own error.
 """
@@ -110,11 +110,11 @@ def image_number(arrival: Arrival) -> int | None:
     return None
 
 
-# -- draws and intervals, from their documentation ---------------------------------------------------------------
+# -- draws and intervals, from their documentation -------------------------------------------------
 
 
 def documented_draws(clusters: int, seed: int = 20050, resamples: int = 2000) -> NDArray[np.int64]:
-    """Return which cluster is drawn, (resamples, clusters): raw words of PCG64, two draws each, lower half first.
+    """Return which cluster is drawn, (resamples, clusters): words of PCG64, two draws each, lower first.
 
     A resample begins with a word of its own.
     """
@@ -133,7 +133,7 @@ def weights_of(draws: NDArray[np.int64]) -> Numbers:
 
 
 def over_repeats(sums: Numbers, weights: Numbers, statistic: Statistic) -> dict[str, Numbers]:
-    """Return path -> value of each row of weights; `sums` (clusters, repeats, k). Mean of repeats with a value."""
+    """Return path -> value of each row of weights; `sums` (clusters, repeats, k)."""
     by_repeat = [statistic(weights @ sums[:, repeat]) for repeat in range(sums.shape[1])]
     found = {}
     for path in by_repeat[0]:
@@ -179,7 +179,7 @@ def _r_quantile(ordered: Numbers, alpha: float) -> float:
 
 
 def clustered(units: Sequence[tuple[str, int, Sequence[float]]], repeats: int) -> Numbers:
-    """Return (clusters, repeats, k) sums of (cluster, repeat from 1, summands), clusters by their sorted names."""
+    """Return (clusters, repeats, k) sums of (cluster, repeat from 1, summands), in the clusters' order."""
     names = sorted({name for name, _, _ in units})
     place = {name: at for at, name in enumerate(names)}
     sums = np.zeros((len(names), repeats, len(units[0][2])))
@@ -191,7 +191,7 @@ def clustered(units: Sequence[tuple[str, int, Sequence[float]]], repeats: int) -
 def intervals_differing(
     found: Mapping[str, Any], sums: Numbers, statistic: Statistic, tolerance: float
 ) -> tuple[list[str], int, float]:
-    """Hold printed BCa intervals against ours on the documented draws: (what differs, how many held, furthest)."""
+    """Hold printed BCa intervals against the documented draws': (what differs, how many, furthest)."""
     clusters = len(sums)
     point = over_repeats(sums, np.ones((1, clusters)), statistic)
     drawn = over_repeats(sums, weights_of(documented_draws(clusters)), statistic)

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001
 """PanDent cases and answers made by script, for scores that are recomputed from the outside."""
 
 from __future__ import annotations

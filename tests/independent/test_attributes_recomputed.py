@@ -1,4 +1,4 @@
-"""Every number of `harness score` for PanDent's 21 questions and their pool, by sets and loops, from the export.
+"""Every number of `harness score` for PanDent's 21 questions and their pool, by sets and loops.
 
 Tolerances: values 1e-12; BCa intervals on the documented draws 2e-9, Clopper-Pearson (scipy) 2e-9: both are
 printed to 1e-9.
@@ -144,7 +144,7 @@ def by_finding(
     }
 
 
-# -- values ----------------------------------------------------------------------------------------------------
+# -- values ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -189,7 +189,7 @@ def test_repeats_are_averaged_one_by_one(grouped: Path) -> None:
         assert not wrong, wrong
 
 
-# -- baselines ---------------------------------------------------------------------------------------------------
+# -- baselines -------------------------------------------------------------------------------------
 
 
 def usual(values: Sequence[Any]) -> Any:
@@ -206,7 +206,7 @@ def usual(values: Sequence[Any]) -> Any:
 
 
 def majority(values: Sequence[Any]) -> Any:
-    """Return the most frequent answer; of several the one whose teeth, as bits from 11 on, make the least number."""
+    """Return the most frequent answer; of several the one with the least code."""
 
     def code(value: Any) -> int:
         return int(value) if isinstance(value, bool) else sum(1 << TEETH.index(tooth) for tooth in value)
@@ -275,7 +275,7 @@ def test_guesses_by_prevalence_are_worth_their_expectation(single: Path) -> None
         assert row[f"{kind}.f1"]["value"] == pytest.approx(f, abs=1e-12)
 
 
-# -- intervals ---------------------------------------------------------------------------------------------------
+# -- intervals -------------------------------------------------------------------------------------
 
 
 def summands(finding: str, place: int, places: int, pair: Pair) -> list[float]:

@@ -17,7 +17,9 @@ from scripted_replies import Arrival, Reply, chat_reply
 from scripted_server import ScriptedServer
 from sweep_kit import answer_text, harness, write_cases, write_config
 
-DIMENSIONS = ("D1_Neglect", "D2_Omission", "D3_Misinterpretation", "D4_Protocol_Confusion", "D5_Hallucination")
+DIMENSIONS = (
+    "D1_Neglect", "D2_Omission", "D3_Misinterpretation", "D4_Protocol_Confusion", "D5_Hallucination",
+)  # fmt: skip
 KINDS = ("refused", "truncated", "empty", "filtered")
 
 
@@ -111,4 +113,3 @@ def test_every_number_of_the_judge_is_a_count_of_its_verdicts(folder: Path, mode
         wrong, held, _ = intervals_differing(row[reading], clustered(units, 1), of_sums, 2e-9)
         assert not wrong, (held, wrong)
         assert held >= 10
-

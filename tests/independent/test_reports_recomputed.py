@@ -1,8 +1,8 @@
 """Every number of `harness score` for clinical reports, raw and restated, from the export by other programs.
 
-Tokens are those of the Java tokenizer; BLEU, ROUGE-L and METEOR 1.5 are pycocoevalcap's, METEOR of 2005 is nltk's.
-Tolerances: BLEU and ROUGE-L 1e-9 (pycocoevalcap adds constants of 1e-15 and 1e-9), METEOR 1.5 1e-9, METEOR 2005
-1e-12, lengths 1e-12, differences twice that; BCa intervals on the documented draws 2e-9, of METEOR 1.5 not held.
+Tokens are those of the Java tokenizer; BLEU, ROUGE-L and METEOR 1.5 are pycocoevalcap's, METEOR of 2005 is
+nltk's. Tolerances: BLEU, ROUGE-L and METEOR 1.5 1e-9, METEOR 2005 and lengths 1e-12, differences twice that;
+BCa intervals on the documented draws 2e-9, those of METEOR 1.5 and `average` not held.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ from recomputed_pandent import (
     script,
     write_pandent_cases,
 )
-from scipy.stats import binomtest
 from scripted_replies import Arrival, Reply, chat_reply
 from scripted_server import ScriptedServer
 from sweep_kit import harness, write_config
@@ -59,7 +58,7 @@ Triple = tuple[str, str | None, str]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two models' reports, twice each, of cases of the same patients; then one model's restatements of them."""
+    """Two models' reports, twice each, of cases of the same patients; then their restatements."""
     folder = tmp_path_factory.mktemp("reports")
     write_pandent_cases(folder / "data", CASES, groups=True)
     asked(
@@ -250,7 +249,7 @@ def form(value: Any) -> Any:
     return json.dumps(value, sort_keys=True) if value is not None else None
 
 
-# -- restatements --------------------------------------------------------------------------------------------------
+# -- restatements ----------------------------------------------------------------------------------
 
 
 def test_restatements_are_scored_beside_what_they_restate(folder: Path, judges: Judges) -> None:
@@ -290,7 +289,7 @@ def subject(record: Mapping[str, Any], model: str) -> tuple[str, int] | None:
     return (case, int(repeat)) if whose == model else None
 
 
-# -- intervals ----------------------------------------------------------------------------------------------------
+# -- intervals -------------------------------------------------------------------------------------
 
 
 def ngrams(tokens: Sequence[str], n: int) -> Counter[tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""All of `harness.scoring.statistics` on shapes that its own tests do not have, against R, scipy and statsmodels.
+"""All of `harness.scoring.statistics` on other shapes than its own tests', by R, scipy and statsmodels.
 
 Tolerances: p values and statistics 1e-9 against R, scipy and scikit-learn; Clopper-Pearson 1e-9.
 """
@@ -33,7 +33,7 @@ WEIGHTED = [0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0, 1.2, 1.6, 1.79999999999
 
 
 def _pairs() -> dict[str, tuple[list[float], list[float]]]:
-    """Return pairs of scores at and around R's border of 50, with ties, with zeros, with both, with neither."""
+    """Return pairs of scores around R's border of 50, with ties, zeros, both and neither."""
     found: dict[str, tuple[list[float], list[float]]] = {}
     for n in (1, 2, 3, 5, 6, 9, 48, 49, 50, 51, 52, 60, 200, 720):
         dice = random.Random(n)
@@ -59,7 +59,8 @@ def test_wilcoxon_is_rs_at_every_border(tmp_path: Path) -> None:
         # R is given differences in whole numbers of 1e-9, so that floats break no ties there either.
         data[name] = [float(round((a - b) * 1e9)) for a, b in zip(first, second, strict=True)]
     script = "\n".join(
-        f'd <- {name}; if (any(d != 0)) {{ w <- suppressWarnings(wilcox.test(d)); give("{name}", c(w$statistic, w$p.value)) }}'
+        f"d <- {name}; if (any(d != 0)) {{ w <- suppressWarnings(wilcox.test(d)); "
+        f'give("{name}", c(w$statistic, w$p.value)) }}'
         for name in data
     )
     told = r_results(tmp_path, script, data)

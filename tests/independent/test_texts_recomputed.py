@@ -1,7 +1,8 @@
+# ruff: noqa: RUF001, SIM905
 """PTB tokens, BLEU, ROUGE-L and METEOR of odd texts, by the programs that PanDent's numbers come from.
 
 The sentences are made here, of clinical words and every kind of figure, sign and abbreviation. Tolerances:
-tokens equal in all but 2 of 50,000 texts (slips of the hand may make what nobody writes); BLEU and ROUGE-L 1e-12 where pycocoevalcap's constants are the same ones.
+tokens equal in all but 2 of 50,000 texts (slips make what nobody writes); BLEU and ROUGE-L 1e-12.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ def figure(dice: random.Random) -> str:
     tooth, other = (f"#{dice.randrange(1, 5)}{dice.randrange(1, 9)}" for _ in range(2))
     plain = f"{a} {a}.{b} {a}-{b}mm <{a} >{a} ≥{a}% {a}% ±{a}.{b} {a}° {a}°C 1/2 ½ {a}½ {a}/{b} {tooth}"
     more = f"{tooth}-{other} {a}x{b} {a},{b:03d} .{b} -{a} +{a} ${a}.{b:02d} €{a} £{a} {a}/{b}/20{b:02d}"
-    rest = f"{a:02d}.{b % 12:02d}.2024 2024-0{a % 9 + 1}-{b % 28 + 1:02d} {a % 24}:{b % 60:02d} {a}th {a}nd {a}'s"
+    rest = f"{a:02d}.{b % 12:02d}.2024 2024-0{a % 9 + 1}-{b % 28 + 1:02d} {a % 24}:{b % 60:02d}"
+    rest += f" {a}th {a}nd {a}'s"
     apart = [
         f"{a}-{b} mm",
         f"< {a}mm",
