@@ -113,8 +113,19 @@ class Judges:
     """The other programs, each text tokenized once."""
 
     def __init__(self, folder: Path, synonyms: Any) -> None:
+        from pycocoevalcap.meteor.meteor import Meteor
+
         self.folder, self.synonyms = folder, synonyms
+        self.meteor = Meteor()
         self.tokens: dict[str, list[str]] = {"": []}
+
+    def end(self) -> None:
+        """End METEOR's program, and leave nothing to its own way of ending it."""
+        program = self.meteor.meteor_p
+        program.kill()
+        program.wait()
+        for stream in (program.stdin, program.stdout, program.stderr):
+            stream.close()
 
     def prepare(self, texts: Sequence[str]) -> None:
         """Tokenize what is new."""
@@ -140,7 +151,7 @@ class Judges:
             for k, triple in enumerate(triples)
         ]
         found["rouge_l"] = float(np.mean(rouge))
-        found["meteor15"] = coco_meteor(right, given)
+        found["meteor15"] = float(self.meteor.compute_score(right, given)[0])
         found["meteor2005"] = float(
             np.mean([single_meteor_score(b, a, wordnet=self.synonyms) if a and b else 0.0 for a, b in pairs])
         )
@@ -157,31 +168,16 @@ def parts(tokens: Sequence[str]) -> list[str]:
     return " ".join(tokens).split()
 
 
-def coco_meteor(right: Mapping[int, list[str]], given: Mapping[int, list[str]]) -> float:
-    """Return the corpus's METEOR 1.5; the program is ended afterwards."""
-    from pycocoevalcap.meteor.meteor import Meteor
-
-    scorer = Meteor()
-    try:
-        return float(scorer.compute_score(right, given)[0])
-    finally:
-        scorer.meteor_p.stdin.close()
-        scorer.meteor_p.kill()
-        scorer.meteor_p.wait()
-        scorer.meteor_p.stdout.close()
-        scorer.meteor_p.stderr.close()
-        del scorer.meteor_p
-        type(scorer).__del__ = lambda self: None
-
-
 TOLERANCES = dict.fromkeys((*BLEU, "rouge_l", "meteor15", "average"), 1e-9) | dict.fromkeys(
     ("meteor2005", "words", "length_ratio"), 1e-12
 )
 
 
 @pytest.fixture(scope="module")
-def judges(tmp_path_factory: pytest.TempPathFactory, synonyms: Any) -> Judges:
-    return Judges(tmp_path_factory.mktemp("tokens"), synonyms)
+def judges(tmp_path_factory: pytest.TempPathFactory, synonyms: Any) -> Iterator[Judges]:
+    judges = Judges(tmp_path_factory.mktemp("tokens"), synonyms)
+    yield judges
+    judges.end()
 
 
 def triples_of(run: Recomputed, model: str, repeat: int, *, valid_only: bool) -> list[Triple]:
