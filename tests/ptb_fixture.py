@@ -20,6 +20,12 @@ REPORTS = 600
 
 EDGES = [
     *(
+        "Jan.-5 Jan.-15 etc.-x (Rt.-1/2) Wash.-w/o Ph.D.-R. no",
+        "type A. Mr. X and L. Ms. Y and B. Mrs. Z",
+        "T344-L'3, L'3-b, a-d'34, O'3-x",
+        "see \xa0www.clinic.org and \u3000b.com",
+    ),
+    *(
         "",
         " ",
         "tooth",

@@ -3,9 +3,9 @@
 A cluster is what is drawn as one: a case, or a group of cases of one patient, with all its repeats. The
 same seed and number of clusters give the same draws on every machine and for every version of numpy:
 they come from raw words of PCG64 (O'Neill 2014, HMC-CS-2014-0905), whose stream numpy keeps stable
-(NEP 19), while the methods of its `Generator` may change. A word gives two draws, its lower half first;
-a half h draws cluster floor(h * clusters / 2**32). No cluster's chance is off by more than one part in
-2**32 / clusters, 3e-5 of it at 125,000.
+(NEP 19), while the methods of its `Generator` may change. A word gives two draws, its lower half first,
+and each resample begins with a new word; a half h draws cluster floor(h * clusters / 2**32). No cluster's
+chance is off by more than one part in 2**32 / clusters, 3e-5 of it at 125,000.
 """
 
 from __future__ import annotations
