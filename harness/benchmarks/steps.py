@@ -187,7 +187,7 @@ class Step(ABC):
         return {}
 
     def baselines(
-        self, cases: Iterable[Case], members: Sequence[str], conventions: Mapping[str, str]
+        self, cases: Mapping[str, Iterable[Case]], conventions: Mapping[str, str]
     ) -> Mapping[str, Mapping[str, MetricValue]]:
         """Return nothing: a step has no baselines."""
         return {}
