@@ -100,7 +100,7 @@ class Row:
     valid_only: Metrics
     not_applicable: tuple[str, ...] = ()
     left_out: tuple[int, ...] = ()
-    """The same as `RowUnits.questions`: in a pool, which of its conditions they were in."""
+    """The same as `RowUnits.questions`: in a union, which of its conditions they were in."""
     not_rated: tuple[str, ...] = ()
     served: ServedCounts = field(default_factory=dict)
     """Who answered, of a model's row."""

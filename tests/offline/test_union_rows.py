@@ -1,4 +1,4 @@
-"""Rows of a pool where a case is missing in some of its conditions only."""
+"""Rows of a union where a case is missing in some of its conditions only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FIRST, SECOND = "syn-pan-001", "syn-pan-002"
 @pytest.fixture(scope="module")
 def answered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store in which two models answered two questions about four cases."""
-    store = tmp_path_factory.mktemp("pool") / "store.sqlite3"
+    store = tmp_path_factory.mktemp("union") / "store.sqlite3"
     done = harness(
         "run", "--benchmark", "pandent", "--models", "sim/steady,sim/eager", "--limit", "4",
         "--conditions", f"{CARIES},{BONE}", "--store", store,
@@ -46,7 +46,7 @@ def scored(answered: Path, folder: Path, *ended: tuple[str, str, str, str]) -> A
     return json.loads(done.out)
 
 
-def pool_rows(score: Any) -> dict[str, Any]:
+def union_rows(score: Any) -> dict[str, Any]:
     return {row["model"]: row for row in score["rows"] if row["condition"] == "attributes"}
 
 
@@ -57,7 +57,7 @@ def test_models_that_lack_a_case_in_different_conditions_are_not_ranked_as_if_in
         answered, tmp_path,
         ("sim/steady", CARIES, FIRST, "not_applicable"), ("sim/eager", BONE, FIRST, "not_applicable"),
     )  # fmt: skip
-    rows = pool_rows(score)
+    rows = union_rows(score)
     for name in ("sim/steady", "sim/eager"):
         assert (rows[name]["rank"], rows[name]["not_applicable"]) == (None, [FIRST])
     common = score["common_cases"]["attributes"]
@@ -73,7 +73,7 @@ def test_a_case_that_nobody_could_be_sent_in_one_condition_counts_there_for_nobo
     )  # fmt: skip
     common = score["common_cases"]["attributes"]["rows"]
     assert [(row["model"], row["n"]) for row in common] == [("sim/eager", 2), ("sim/steady", 2)]
-    rows = pool_rows(score)
+    rows = union_rows(score)
     units = {name: row["as_answered"]["positives.exact_match"]["n"] for name, row in rows.items()}
     units_without = {
         name: row["as_answered"]["negatives.exact_match"]["n"] for name, row in rows.items()
