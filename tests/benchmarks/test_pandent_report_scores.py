@@ -228,9 +228,9 @@ def test_a_report_that_meteors_program_fails_at_costs_no_other_row_its_value() -
         return started[-1]
 
     with ReportTools(USUAL, meteor15=start, meteor2005=exact_words) as tools:
-        before = report_metrics(rows(report_pairs(3), tools), USUAL, tools)
-        looping = report_metrics(rows([*report_pairs(2), ("poison " * 9, "a b")], tools), USUAL, tools)
-        after = report_metrics(rows(report_pairs(3), tools), USUAL, tools)
+        before = report_metrics(rows(report_pairs(3), tools), tools)
+        looping = report_metrics(rows([*report_pairs(2), ("poison " * 9, "a b")], tools), tools)
+        after = report_metrics(rows(report_pairs(3), tools), tools)
     assert before["meteor15"] == after["meteor15"] and after["meteor15"].value is not None
     for path in ("meteor15", "average"):
         assert (looping[path].value, looping[path].reason) == (None, "it ended")

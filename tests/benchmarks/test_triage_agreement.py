@@ -137,7 +137,7 @@ def test_answers_of_one_group_are_resampled_together_and_kappa_with_them() -> No
 
 def test_each_rater_is_compared_by_themselves() -> None:
     first = graded(1, (0, 1, 0, 0, 0), (0, 1, 0, 0, 0))
-    both = Graded(first.unit, 1, first.prediction, {**first.grades, "bob": {D2: 0}})
+    both = Graded(first.unit, 1, first.prediction, {**first.grades, "bob": {D2: 0}}, first.group)
     found: Any = TriageJudge().agreement([both])
     assert found is not None and list(found["raters"]) == ["ann", "bob"]
     assert found["raters"]["bob"]["dimensions"][D2]["accuracy"]["value"] == 0
