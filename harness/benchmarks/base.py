@@ -329,11 +329,12 @@ class Benchmark(Protocol):
         ...
 
     def baselines(
-        self, cases: Iterable[Case], members: Sequence[str], conventions: Mapping[str, str]
+        self, cases: Mapping[str, Iterable[Case]], conventions: Mapping[str, str]
     ) -> Mapping[str, Mapping[str, MetricValue]]:
         """Return baseline name -> metrics of those that are no constant answer, in a condition or union.
 
-        `members` are the conditions of the union, or the one. The cases come in any order.
+        `cases` has the conditions of the union in their order, or the one, each with the cases that count in
+        it, in any order.
         """
         ...
 

@@ -53,13 +53,15 @@ class Graded:
     """A unit that people graded, and what the step said of it.
 
     `prediction` None: the step has no usable answer about it (never asked, unusable, or not yet). `repeat`
-    counts the step's own repeats. `grades`: rater -> question -> the value that stands.
+    counts the step's own repeats. `grades`: rater -> question -> the value that stands. `group`: equal for
+    answers about one case of the benchmark, or one group of cases.
     """
 
     unit: UnitId
     repeat: int
     prediction: JSON
     grades: Mapping[str, Mapping[str, JSON]]
+    group: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +189,7 @@ class Step(ABC):
         return {}
 
     def baselines(
-        self, cases: Iterable[Case], members: Sequence[str], conventions: Mapping[str, str]
+        self, cases: Mapping[str, Iterable[Case]], conventions: Mapping[str, str]
     ) -> Mapping[str, Mapping[str, MetricValue]]:
         """Return nothing: a step has no baselines."""
         return {}
@@ -240,7 +242,7 @@ def step_case_of(answer: Answer, made: StepCase) -> Case:
     """Return the case of a step, with an id that tells its unit."""
     unit, case = answer.unit, answer.case
     return Case(
-        id="|".join(map(_escaped, (unit.model, unit.condition, unit.case_id, str(unit.repeat)))),
+        id=id_of_unit(unit),
         fields=made.fields,
         media={},
         reference={
@@ -264,6 +266,11 @@ def source_of(case: Case) -> UnitId:
     return UnitId(
         str(source["model"]), str(source["condition"]), str(source["case_id"]), cast(int, source["repeat"])
     )
+
+
+def id_of_unit(unit: UnitId) -> str:
+    """Return the id of the case that a step makes of a unit."""
+    return "|".join(map(_escaped, (unit.model, unit.condition, unit.case_id, str(unit.repeat))))
 
 
 def unit_of_id(case_id: str) -> UnitId | None:

@@ -106,7 +106,7 @@ async def _import(
     url: str, ref: str, file: Path, file_format: GradeFormat | None, rater: str | None, *, dry_run: bool
 ) -> dict[str, Any]:
     from harness.cache.store import Store
-    from harness.grading.checking import GradeCheck
+    from harness.grading.checking import GradeCheck, raters_alike
     from harness.grading.files import format_of, read_rows, refuse
     from harness.moments import now_us
     from harness.offline.stored_run import load_run
@@ -121,6 +121,12 @@ async def _import(
             faults.append("this run is a step; grades of the answers that it follows belong to their own run")
         refuse(file.name, faults)
         added = await store.add_grades(stored.run.id, grades, dry_run=dry_run)
+        known = [grade.rater for grade in await store.grades(stored.run.id)]
+    for names in raters_alike([*known, *(grade.rater for grade in grades)]):
+        say(
+            f"note: {' and '.join(map(repr, names))} are different raters here, and are compared apart; if "
+            "they are one person, write the name alike and import again"
+        )
     for question in check.unnamed(grades):
         benchmark = stored.manifest.benchmark
         say(f"note: no step of {benchmark} reads the question {question!r}; it is kept as it is")

@@ -157,15 +157,24 @@ def _common(score: Json, condition: str, width: int) -> Iterator[str]:
 
 def agreement(score: Json, width: int) -> Iterator[str]:
     """Say how far a judge agrees with each person who graded the same answers."""
+    others = score.get("agreement", {}).get("of_other_answers", 0)
+    if others:
+        yield ""
+        yield from wrap(
+            f"grades that are not compared: {others}; their answers were asked again (--again), and people "
+            "and step did not see the same ones; grades of the new ones count where their `time` is later",
+            width,
+        )
     for rater, found in score.get("agreement", {}).get("raters", {}).items():
         mean = found["mean_accuracy"]
         interval = "" if mean["ci"] is None else " (95% CI {:.3f}-{:.3f})".format(*mean["ci"])
         value = "-" if mean["value"] is None else f"{mean['value']:.3f}"
         judged = found["n_graded"] - found["not_judged"]
+        what = "graded answers" if score["repeats"] == 1 else "verdicts on graded answers"
         yield ""
         yield from wrap(
             f"agreement with {rater}: mean accuracy {value}{interval}, n={judged} of "
-            f"{found['n_graded']} graded answers",
+            f"{found['n_graded']} {what}",
             width,
         )
         for name, one in found["dimensions"].items():

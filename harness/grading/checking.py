@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from harness.benchmarks.steps import steps_of
@@ -97,6 +97,14 @@ class GradeCheck:
             values = " or ".join(canonical_json(value).decode("ascii") for value in known)
             given = canonical_json(row.value).decode("ascii")
             yield f"a grade of {row.question!r} is {values}, not {given}"
+
+
+def raters_alike(raters: Iterable[str]) -> list[list[str]]:
+    """Return the names that differ by case or blanks alone, those of each probable person together."""
+    found: dict[str, list[str]] = {}
+    for rater in sorted(set(raters)):
+        found.setdefault(" ".join(rater.split()).casefold(), []).append(rater)
+    return [names for names in found.values() if len(names) > 1]
 
 
 def _twice(rows: Sequence[GradeRow], grades: Sequence[NewGrade]) -> Iterator[str]:

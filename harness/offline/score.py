@@ -151,9 +151,10 @@ class _Scoring:
         }
         async for replayed in replay_units(self._store, self._stored, self._replayer):
             place = self._scorer.cases.place(replayed.unit.case_id)
+            unasked = self._case_errors[replayed.unit.condition]
             for condition, member in targets(replayed.unit.condition, self._scorer.together):
                 columns = compared.get((replayed.unit.model, condition))
-                if columns is not None and place in shared[condition]:
+                if columns is not None and place in shared[condition] and place not in unasked:
                     numbers = numbers_of(self._scorer, replayed, self._scorer.case(place))
                     columns.add(
                         place, replayed.unit.repeat, replayed.result.outcome, numbers, member=member

@@ -30,7 +30,7 @@ def rank_models(rows: Sequence[Row], metric: str | None) -> Mapping[str, Rank]:
     """
     ranks: dict[str, Rank] = {}
     values: dict[str, float] = {}
-    same_cases = len({row.not_applicable for row in rows if _comparable(row)}) <= 1
+    same_cases = len({row.left_out for row in rows if _comparable(row)}) <= 1
     for row in rows:
         if row.kind != "model":
             continue
@@ -56,7 +56,7 @@ def rank_models(rows: Sequence[Row], metric: str | None) -> Mapping[str, Rank]:
 def not_common(rows: Sequence[Row]) -> frozenset[str] | None:
     """Return the cases that some complete model was not scored on; None when all have the same ones."""
     comparable = [row for row in rows if _comparable(row)]
-    if len({row.not_applicable for row in comparable}) <= 1:
+    if len({row.left_out for row in comparable}) <= 1:
         return None
     return frozenset(case for row in comparable for case in row.not_applicable)
 

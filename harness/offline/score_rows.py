@@ -106,6 +106,8 @@ class Row:
     as_answered: Metrics
     valid_only: Metrics
     not_applicable: tuple[str, ...] = ()
+    left_out: tuple[int, ...] = ()
+    """The same as `RowUnits.questions`: in a union, which of its conditions they were in."""
     not_rated: tuple[str, ...] = ()
     served: ServedCounts = field(default_factory=dict)
     """Who answered, of a model's row."""
@@ -144,6 +146,7 @@ def model_row(
         if len(usable) == len(answered)
         else scorer.metrics(usable, condition, repeats),
         not_applicable=tuple(map(scorer.cases.id, np.unique(asked.places[not_applicable]).tolist())),
+        left_out=tuple(np.unique(asked.questions()[not_applicable]).tolist()),
         served=served,
     )
 
@@ -190,8 +193,8 @@ def baseline_rows(
         for name, units in _constants(condition, scorer, wanted).items()
     }
     places = sorted({place for member in members for place in wanted[member]})
-    cases = map(scorer.case, places)
-    for name, guesses in scorer.benchmark.baselines(cases, members, scorer.conventions).items():
+    cases = {member: map(scorer.case, wanted[member]) for member in members}
+    for name, guesses in scorer.benchmark.baselines(cases, scorer.conventions).items():
         found[name] = {path: replace(metric, interval=_GUESSES) for path, metric in guesses.items()}
     for name, metrics in sorted(found.items()):
         yield Row(

@@ -217,6 +217,6 @@ def test_where_no_case_has_it_guesses_are_always_right_and_name_nothing() -> Non
 
 
 def test_without_cases_nothing_is_worth_anything() -> None:
-    for found in (metrics(row("caries", codes())), prevalence_metrics([], ["attribute:caries"])):
+    for found in (metrics(row("caries", codes())), prevalence_metrics({"attribute:caries": []})):
         assert found["exact_match"] == MetricValue(None, 0, "no units to score")
         assert all(one.value is None for one in found.values())

@@ -23,7 +23,12 @@ from harness.benchmarks.pandent.report_scores import (
     report_unit_scores,
     values_of_sums,
 )
-from harness.benchmarks.pandent.report_tools import REPORT_CONVENTIONS, ReportTools, open_tools
+from harness.benchmarks.pandent.report_tools import (
+    LOST_PAIRS,
+    REPORT_CONVENTIONS,
+    ReportTools,
+    open_tools,
+)
 from harness.errors import MetricUnavailableError
 from harness.scoring.bleu import corpus_bleu
 from harness.scoring.meteor15 import Meteor15, meteor15_from_sums
@@ -204,6 +209,48 @@ def test_one_pair_without_a_value_leaves_the_whole_metric_null() -> None:
         found = report_metrics(numbers, tools)
     assert np.isfinite(numbers[0]).all()
     assert (found["meteor15"].value, found["meteor15"].reason) == (None, "it ended")
+
+
+class Poisoned(Aligned):
+    """Ends at a report that says POISON, after it has scored others or not."""
+
+    def statistics(self, pairs, *, on_pair=None):  # type: ignore[no-untyped-def]
+        if self.ended or any("poison" in candidate for candidate, _ in pairs):
+            raise MetricUnavailableError("it ended")
+        return super().statistics(pairs)
+
+
+def test_a_report_that_meteors_program_fails_at_costs_no_other_row_its_value() -> None:  # F40
+    started: list[Poisoned] = []
+
+    def start() -> Poisoned:
+        started.append(Poisoned())
+        return started[-1]
+
+    with ReportTools(USUAL, meteor15=start, meteor2005=exact_words) as tools:
+        before = report_metrics(rows(report_pairs(3), tools), tools)
+        looping = report_metrics(rows([*report_pairs(2), ("poison " * 9, "a b")], tools), tools)
+        after = report_metrics(rows(report_pairs(3), tools), tools)
+    assert before["meteor15"] == after["meteor15"] and after["meteor15"].value is not None
+    for path in ("meteor15", "average"):
+        assert (looping[path].value, looping[path].reason) == (None, "it ended")
+    assert [one.ended for one in started] == [True, True]
+
+
+@pytest.mark.parametrize("working", [True, False])
+def test_a_program_of_meteor_that_goes_on_failing_is_not_started_for_ever(working: bool) -> None:
+    started: list[Poisoned] = []
+
+    def start() -> Poisoned:
+        started.append(Poisoned())
+        return started[-1]
+
+    with ReportTools(USUAL, meteor15=start, meteor2005=exact_words) as tools:
+        for _ in range(20):
+            found = rows([*(report_pairs(1) if working else []), ("poison", "a b")], tools)
+        assert np.isnan(found[-1]).any()
+    assert len(started) == (LOST_PAIRS + 1 if working else 1)
+    assert tools.reason("meteor15") == "it ended"
 
 
 def test_a_meteor_that_is_switched_off_is_never_started() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -29,7 +30,8 @@ def graded(case: int, judge: Sequence[int] | None, person: Sequence[int | None],
             name: {"score": score, "reason": "N/A"} for name, score in zip(DIMENSIONS, judge, strict=True)
         }
     said = {name: value for name, value in zip(DIMENSIONS, person, strict=True) if value is not None}
-    return Graded(UnitId(model, "both", f"c{case}", 1), 1, verdict, {"ann": said} if said else {})
+    grades = {"ann": said} if said else {}
+    return Graded(UnitId(model, "both", f"c{case}", 1), 1, verdict, grades, f"c{case}")
 
 
 def ann(units: Sequence[Graded]) -> Any:
@@ -120,9 +122,22 @@ def test_answers_to_one_case_are_resampled_together() -> None:
     assert alone["dimensions"][D2]["accuracy"]["ci_method"] == "clopper-pearson"
 
 
+def test_answers_of_one_group_are_resampled_together_and_kappa_with_them() -> None:
+    alone = random_grades(40, 1, wrong=0.3)
+    pairs = [replace(one, group=f"p{place // 2}") for place, one in enumerate([*alone, *alone])]
+    twice = [replace(one, group=one.unit.case_id) for one in [*alone, *alone]]
+    single, grouped, doubled = (ann(units)["dimensions"][D2] for units in (alone, pairs, twice))
+    assert grouped["accuracy"]["ci_method"] == grouped["kappa"]["ci_method"] == "bca"
+    assert single["kappa"]["ci_method"] == "fleiss-cohen-everitt"
+    # The same answers twice are no more evidence.
+    assert doubled["kappa"]["value"] == pytest.approx(single["kappa"]["value"], abs=1e-12)
+    widths = [high - low for low, high in (single["kappa"]["ci"], doubled["kappa"]["ci"])]
+    assert widths[1] == pytest.approx(widths[0], rel=0.2)
+
+
 def test_each_rater_is_compared_by_themselves() -> None:
     first = graded(1, (0, 1, 0, 0, 0), (0, 1, 0, 0, 0))
-    both = Graded(first.unit, 1, first.prediction, {**first.grades, "bob": {D2: 0}})
+    both = Graded(first.unit, 1, first.prediction, {**first.grades, "bob": {D2: 0}}, first.group)
     found: Any = TriageJudge().agreement([both])
     assert found is not None and list(found["raters"]) == ["ann", "bob"]
     assert found["raters"]["bob"]["dimensions"][D2]["accuracy"]["value"] == 0

@@ -291,6 +291,18 @@ def test_files_that_cannot_be_read_are_refused(shared: Path) -> None:
     assert imported(shared, "--rater", " ", text=f"{HEAD}\n{row()}\n").code == 2
 
 
+@pytest.mark.parametrize("name", ["ann ", " Ann", "a\u00a0nn", "a  nn"])
+def test_raters_that_differ_by_case_or_blanks_alone_are_named(folder: Path, name: str) -> None:
+    first = name.strip().lower().replace("a  nn", "a nn").replace("\u00a0", " ")
+    done = imported(folder, text=line(rater=first), name="g.jsonl")
+    assert "different raters" not in done.err
+    done = imported(folder, "--dry-run", text=line(rater=name, value=0), name="g.jsonl")
+    assert done.code == 0
+    assert f"{name!r} and {first!r} are different raters" in done.err or (
+        f"{first!r} and {name!r} are different raters" in done.err
+    )
+
+
 def test_a_correction_that_keeps_its_old_time_is_refused(folder: Path) -> None:
     text = f"{HEAD}\n{row(time='2026-01-01T00:00:00Z')}\n"
     assert imported(folder, text=text).code == 0

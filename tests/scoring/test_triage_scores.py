@@ -280,7 +280,7 @@ def test_a_curve_over_complexity_and_both_sides_of_referral_have_intervals() -> 
 def test_the_baseline_that_refers_no_one() -> None:
     cases = [one.case for one in TOY]
     constant = Triage().constant_answers(cases, "both")
-    drawn = Triage().baselines(cases, ["both"], CONVENTIONS)
+    drawn = Triage().baselines({"both": cases}, CONVENTIONS)
     assert {*constant, *drawn} == set(Triage().table("both").baseline_notes) == {"nothing", "prevalence"}
     found = score([Scored(one, "both", UnitOutcome.VALID, constant["nothing"]) for one in cases], CONVENTIONS)
     assert found == score([unit(one) for one in cases], CONVENTIONS)

@@ -90,17 +90,20 @@ def metrics_of_sums(
     return found
 
 
-def prevalence_metrics(cases: Iterable[Case], conditions: Sequence[str]) -> dict[str, MetricValue]:
-    """Return what guesses by prevalence are worth, question by question (see `baselines.prevalence_sums`)."""
-    truths = _truths(cases, conditions)
-    return metrics_of_sums(np.concatenate([prevalence_sums(truth) for truth in truths]), conditions)
+def prevalence_metrics(cases: Mapping[str, Iterable[Case]]) -> dict[str, MetricValue]:
+    """Return what guesses by prevalence are worth, question by question (see `baselines.prevalence_sums`).
+
+    `cases`: condition -> the cases that count in it.
+    """
+    sums = [prevalence_sums(_truth(asked, condition)) for condition, asked in cases.items()]
+    return metrics_of_sums(np.concatenate(sums), [*cases])
 
 
 def constant_answers(cases: Iterable[Case], condition: str) -> dict[str, JSON]:
     """Return the predictions of the rows `nothing`, `majority` and `fixed template` for one question."""
     finding = BY_ID[finding_of(condition)]
     every = [*cases]
-    (truth,) = _truths(every, [condition])
+    truth = _truth(every, condition)
     values = [cast("Mapping[str, JSON]", case.reference["findings"])[finding.id] for case in every]
     usual = answer_code(finding, usual_value(finding, values))
     majority = most_frequent(truth) if len(truth) else 0
@@ -113,17 +116,14 @@ def prediction_of(finding: Finding, code: int) -> JSON:
     return bool(code) if finding.answer == "binary" else [*teeth_of(code)]
 
 
-def _truths(cases: Iterable[Case], conditions: Sequence[str]) -> list[Codes]:
-    """Return the true codes of each question, of the cases in which somebody looked."""
-    found: list[list[int]] = [[] for _ in conditions]
-    for case in cases:
-        findings = cast("Mapping[str, JSON]", case.reference["findings"])
-        for codes, condition in zip(found, conditions, strict=True):
-            finding = BY_ID[finding_of(condition)]
-            code = answer_code(finding, findings[finding.id])
-            if code is not None:
-                codes.append(code)
-    return [np.array(codes, dtype=np.uint32) for codes in found]
+def _truth(cases: Iterable[Case], condition: str) -> Codes:
+    """Return the true codes of a question, of the cases in which somebody looked."""
+    finding = BY_ID[finding_of(condition)]
+    codes = (
+        answer_code(finding, cast("Mapping[str, JSON]", case.reference["findings"])[finding.id])
+        for case in cases
+    )
+    return np.array([code for code in codes if code is not None], dtype=np.uint32)
 
 
 def intervals(units: UnitTable, resampling: Resampling) -> dict[str, Interval]:

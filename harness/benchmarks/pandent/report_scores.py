@@ -157,9 +157,9 @@ def uncomputed(numbers: UnitNumbers) -> frozenset[str]:
 
 def _missing(numbers: UnitNumbers, tools: ReportTools | None) -> Iterator[tuple[str, str]]:
     """Yield path and reason of what could not be computed."""
-    why = {} if tools is None else tools.why
     for path in uncomputed(numbers):
-        yield path, why.get("meteor15" if path == "average" else path, _NOT_COMPUTED)
+        why = None if tools is None else tools.reason("meteor15" if path == "average" else path)
+        yield path, why or _NOT_COMPUTED
 
 
 def _where_finite(values: Values, sums: Values) -> Values:

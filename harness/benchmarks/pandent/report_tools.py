@@ -18,13 +18,20 @@ REPORT_CONVENTIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 )
 """Each METEOR may be left out; one that cannot be computed here is null and says what to install."""
 
+LOST_PAIRS: Final = 3
+"""Pairs that METEOR's program may fail at, having scored others, before no more are given to it.
+
+An answer that repeats itself for tens of thousands of words exhausts its memory: that is no reason to leave
+the reports of other models unscored. Each costs one start, or one wait of `meteor_jar.TIMEOUT_S`, at most.
+"""
 _OFF: Final = "off"
 
 
 class ReportTools:
     """A context manager that ends METEOR's program; nothing is started or loaded before it is needed.
 
-    `why` says metric -> reason of those that could not be computed, once one was wanted.
+    `why` says metric -> reason of those that could not be computed, once one was wanted; `lost`, why single
+    pairs have no value where others have one.
     """
 
     def __init__(
@@ -39,7 +46,10 @@ class ReportTools:
             for name in REPORT_CONVENTIONS
             if conventions[name] == _OFF
         }
+        self.lost: dict[str, str] = {}
         self._start15, self._open2005 = meteor15 or _meteor15, meteor2005 or _meteor2005
+        self._lost_pairs = 0
+        self._scored_one = False
         self._meteor15: Meteor15 | None = None
         self._meteor2005: Meteor2005 | None = None
 
@@ -60,10 +70,26 @@ class ReportTools:
             try:
                 if self._meteor15 is None:
                     self._meteor15 = self._start15()
-                return tuple(map(float, self._meteor15.statistics([(candidate, reference)])[0]))
+                found = tuple(map(float, self._meteor15.statistics([(candidate, reference)])[0]))
+                self._scored_one = True
+                return found
             except MetricUnavailableError as error:
-                self.why["meteor15"] = str(error)
+                self._lose(str(error))
         return (math.nan,) * len(FIELDS)
+
+    def reason(self, metric: str) -> str | None:
+        """Return why a metric has no value for some pair, None where nothing failed here."""
+        return self.why.get(metric) or self.lost.get(metric)
+
+    def _lose(self, reason: str) -> None:
+        """Note that METEOR's program failed at a pair; if it had worked, the next gets another."""
+        self._lost_pairs += 1
+        if self._meteor15 is None or not self._scored_one or self._lost_pairs > LOST_PAIRS:
+            self.why["meteor15"] = self.lost.get("meteor15", reason)
+            return
+        self.lost.setdefault("meteor15", reason)
+        self._meteor15.__exit__(None, None, None)
+        self._meteor15, self._scored_one = None, False
 
     def meteor2005(self, candidate: list[str], reference: list[str]) -> float:
         """Return the value of a pair; NaN where it cannot be computed."""

@@ -297,16 +297,16 @@ class PanDent:
         return constant_reports([*cases])
 
     def baselines(
-        self, cases: Iterable[Case], members: Sequence[str], conventions: Mapping[str, str]
+        self, cases: Mapping[str, Iterable[Case]], conventions: Mapping[str, str]
     ) -> Mapping[str, Mapping[str, MetricValue]]:
         """Return the row `prevalence`."""
-        if REPORT not in members:
+        if REPORT not in cases:
             from harness.benchmarks.pandent.attribute_scores import prevalence_metrics
 
-            return {"prevalence": prevalence_metrics(cases, members)}
+            return {"prevalence": prevalence_metrics(cases)}
         from harness.benchmarks.pandent.drawn_reports import drawn_metrics
 
-        return {"prevalence": drawn_metrics([*cases], conventions)}
+        return {"prevalence": drawn_metrics([*cases[REPORT]], conventions)}
 
 
 def _check(condition: str) -> None:

@@ -6,7 +6,8 @@ person; tn, neither. Kappa is Cohen's, null where both said one and the same of 
 had no positive case, so that its agreement of 100 % is about absence alone.
 
 A verdict that is missing, and a dimension that a person left open, is no disagreement: it is left out, n says
-so, and `not_judged` counts the first. Several answers to one case are resampled together.
+so, and `not_judged` counts the first. n counts verdicts: a judge that is asked several times about an answer
+has as many. All of one case, or group of cases, are resampled together.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _CELLS: Final = ("tp", "fp", "fn", "tn")
 class Compared:
     """One answer as judge and person see it: dimension -> (judge, person), 0 or 1 each."""
 
-    case_id: str
+    group: str
     scores: Mapping[str, tuple[int, int]]
 
 
@@ -48,7 +49,7 @@ def _with_rater(graded: Sequence[Graded], rater: str) -> JSON:
     known = [(one, _grades(one, rater)) for one in graded]
     theirs = [(one, grades) for one, grades in known if grades]
     compared = [
-        Compared(one.unit.case_id, _pairs(one.prediction, grades))
+        Compared(one.group, _pairs(one.prediction, grades))
         for one, grades in theirs
         if one.prediction is not None
     ]
@@ -79,7 +80,7 @@ def _dimension(compared: Sequence[Compared], name: str) -> JSON:
     from harness.scoring.agreement import cohen_kappa
     from harness.scoring.proportions import clopper_pearson
 
-    rows = [(one.case_id, *one.scores[name]) for one in compared if name in one.scores]
+    rows = [(one.group, *one.scores[name]) for one in compared if name in one.scores]
     judge, person = [row[1] for row in rows], [row[2] for row in rows]
     n = len(rows)
     counts = {
@@ -87,17 +88,18 @@ def _dimension(compared: Sequence[Compared], name: str) -> JSON:
         for cell, wanted in zip(_CELLS, ((1, 1), (1, 0), (0, 1), (0, 0)), strict=True)
     }
     agreed = counts["tp"] + counts["tn"]
-    if len({case for case, _, _ in rows}) == n:
-        interval = clopper_pearson(agreed, n)
-    else:
-        interval = _intervals([Compared(case, {name: (a, b)}) for case, a, b in rows])[name]
     kappa = cohen_kappa(judge, person, (0, 1))
+    if len({group for group, _, _ in rows}) == n:
+        interval, of_kappa = clopper_pearson(agreed, n), kappa.interval
+    else:
+        interval = _intervals([Compared(group, {name: (a, b)}) for group, a, b in rows])[name]
+        of_kappa = _kappa_interval(rows)
     return {
         "n": n,
         "confusion": {**counts},
         "positives": {"judge": sum(judge), "rater": sum(person)},
         "accuracy": _number(agreed / n if n else None, n, interval, "no answer has both"),
-        "kappa": _number(kappa.kappa, n, kappa.interval, kappa.reason),
+        "kappa": _number(kappa.kappa, n, of_kappa, kappa.reason),
         "note": "no answer has this failure by the rater's grades: agreement is about its absence alone"
         if n and not any(person)
         else None,
@@ -139,8 +141,26 @@ def _intervals(compared: Sequence[Compared]) -> Mapping[str, Interval]:
         mean = np.where(known, each, 0.0).sum(axis=-1) / known.sum(axis=-1)
         return {**{name: each[..., place] for place, name in enumerate(DIMENSIONS)}, "mean": mean}
 
-    cases = [one.case_id for one in compared]
-    return sum_intervals(summands, cases, None, accuracies, Resampling())
+    groups = [one.group for one in compared]
+    return sum_intervals(summands, groups, None, accuracies, Resampling())
+
+
+def _kappa_interval(rows: Sequence[tuple[str, int, int]]) -> Interval:
+    """Return that of kappa over groups, of (group, judge, person); its large-sample error knows no groups."""
+    import numpy as np
+
+    from harness.scoring.bootstrap import sum_intervals
+    from harness.scoring.resampling import Resampling
+
+    def kappa(sums: Values) -> Mapping[str, Values]:
+        n, judged, said, both = (sums[..., place] for place in range(4))
+        agreed = n - judged - said + 2 * both
+        by_chance = judged * said + (n - judged) * (n - said)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return {"kappa": (agreed * n - by_chance) / (n * n - by_chance)}
+
+    summands = [(1.0, judge, person, judge * person) for _, judge, person in rows]
+    return sum_intervals(summands, [group for group, _, _ in rows], None, kappa, Resampling())["kappa"]
 
 
 def _agreed(pair: tuple[int, int] | None) -> tuple[bool, bool]:

@@ -255,14 +255,15 @@ class Triage:
         return {"nothing": answer_of([])}
 
     def baselines(
-        self, cases: Iterable[Case], members: Sequence[str], conventions: Mapping[str, str]
+        self, cases: Mapping[str, Iterable[Case]], conventions: Mapping[str, str]
     ) -> Mapping[str, Mapping[str, MetricValue]]:
         """Return the row `prevalence`; see `triage.baselines`. Draws gain nothing by what they see."""
-        if len(members) > 1:
+        if len(cases) > 1:
             return {}
         from harness.benchmarks.triage.baselines import baselines
 
-        return baselines(cases, conventions)
+        (asked,) = cases.values()
+        return baselines(asked, conventions)
 
 
 def _known(condition: str) -> _Condition:
