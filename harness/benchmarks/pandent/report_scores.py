@@ -24,7 +24,6 @@ from harness.benchmarks.pandent.report_tools import ReportTools
 from harness.scoring.bleu import ORDERS, bleu_from_sums, bleu_summands
 from harness.scoring.meteor15 import FIELDS as METEOR15_FIELDS
 from harness.scoring.meteor15 import meteor15_from_sums
-from harness.scoring.ptb_tokens import ptb_tokenize
 from harness.scoring.resampling import Values
 from harness.scoring.rouge import rouge_l
 
@@ -87,7 +86,7 @@ def report_numbers(answer: str | None, reference: str | None, tools: ReportTools
     """
     if reference is None:
         return (0.0,) * len(REPORT_NUMBERS)
-    candidate, truth = ptb_tokenize(answer or ""), ptb_tokenize(reference)
+    candidate, truth = tools.tokens(answer or ""), tools.tokens(reference)
     return (
         1.0,
         float(answer is not None),

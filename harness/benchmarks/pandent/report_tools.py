@@ -25,6 +25,9 @@ An answer that repeats itself for tens of thousands of words exhausts its memory
 the reports of other models unscored. Each costs one start, or one wait of `meteor_jar.TIMEOUT_S`, at most.
 """
 _OFF: Final = "off"
+_KEPT_TEXTS: Final = 10_000
+_KEPT_LENGTH: Final = 5_000
+"""Texts whose tokens are kept, and the longest of them: some 10 kB each, of clinical reports."""
 
 
 class ReportTools:
@@ -48,6 +51,7 @@ class ReportTools:
         }
         self.lost: dict[str, str] = {}
         self._start15, self._open2005 = meteor15 or _meteor15, meteor2005 or _meteor2005
+        self._tokens: dict[str, list[str]] = {}
         self._lost_pairs = 0
         self._scored_one = False
         self._meteor15: Meteor15 | None = None
@@ -61,6 +65,17 @@ class ReportTools:
     ) -> None:
         if self._meteor15 is not None:
             self._meteor15.__exit__(kind, error, trace)
+
+    def tokens(self, text: str) -> list[str]:
+        """Return the PTB tokens of a text, which are kept: a reference is compared with many answers."""
+        found = self._tokens.get(text)
+        if found is None:
+            from harness.scoring.ptb_tokens import ptb_tokenize
+
+            found = ptb_tokenize(text)
+            if len(text) <= _KEPT_LENGTH and len(self._tokens) < _KEPT_TEXTS:
+                self._tokens[text] = found
+        return found
 
     def meteor15(self, candidate: list[str], reference: list[str]) -> tuple[float, ...]:
         """Return `meteor15.FIELDS` of a pair; NaN where they cannot be computed."""
