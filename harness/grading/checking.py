@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from harness.benchmarks.steps import steps_of
@@ -90,13 +90,19 @@ class GradeCheck:
     def _question_faults(self, row: GradeRow) -> Iterator[str]:
         known = self.questions.get(row.question)
         if known is None:
-            hint = nearest(row.question, self.questions)
+            hint = _begun(row.question, self.questions) or nearest(row.question, self.questions)
             if hint:  # a misspelt question would be one that nobody reads
                 yield f"unknown question {row.question!r}{hint}"
         elif canonical_json(row.value) not in set(map(canonical_json, known)):
             values = " or ".join(canonical_json(value).decode("ascii") for value in known)
             given = canonical_json(row.value).decode("ascii")
             yield f"a grade of {row.question!r} is {values}, not {given}"
+
+
+def _begun(question: str, known: Collection[str]) -> str:
+    """Return "; did you mean ...?" where exactly one known question begins with this one, as D1 may."""
+    found = [name for name in known if name.casefold().startswith(question.casefold())]
+    return f"; did you mean {found[0]!r}?" if len(found) == 1 else ""
 
 
 def _twice(rows: Sequence[GradeRow], grades: Sequence[NewGrade]) -> Iterator[str]:

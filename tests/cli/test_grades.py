@@ -197,6 +197,7 @@ WRONG_LINES: Mapping[str, tuple[str, str]] = {
     "truth": (line(value=True), f"a grade of '{QUESTION}' is 0 or 1, not true"),
     "text": (line(value="1"), f"a grade of '{QUESTION}' is 0 or 1, not \"1\""),
     "question": (line(question="D1_neglect"), f"unknown question 'D1_neglect'; did you mean '{QUESTION}'?"),
+    "question cut": (line(question="D1"), f"unknown question 'D1'; did you mean '{QUESTION}'?"),
     "no question": (line(question="-"), "there is no 'question'; add it"),
     "column": (line(modle="x"), "unknown column 'modle'; did you mean 'model'?"),
     "number as id": (line(case_id=1), "'case_id' must be text, got 1; put it in double quotes"),

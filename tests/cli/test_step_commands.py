@@ -136,6 +136,22 @@ def test_what_people_said_of_the_same_answers_stands_beside_the_step(  # F12 F19
     assert newer["grades_sha256"] != found["grades_sha256"]
 
 
+def test_grades_at_the_run_of_a_judge_are_sent_to_the_run_that_was_judged(
+    folder: Path, server: ScriptedServer
+) -> None:
+    ready_source(folder, CASES, "a,b")
+    assert harness(*step_args(folder, "--name", "verdicts")).code == 0
+    file = folder / "g.csv"
+    file.write_text(f"model,condition,case_id,question,value\na,both,c001,{QUESTION},1\n")
+    done = harness("grades", "import", "verdicts", file, "--rater", "ann", *store_of(folder))
+    assert done.code == 2
+    told = (
+        "nothing was imported: run 'verdicts' is a step (judge), and grades of what it looked at "
+        f"belong to run 'night': `harness grades import night {file}`; line 2: run 'verdicts' has no model 'a'"
+    )
+    assert told in done.err, done.err
+
+
 def test_commands_say_what_a_step_is_and_which_steps_follow_a_run(
     folder: Path, server: ScriptedServer
 ) -> None:
