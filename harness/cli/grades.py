@@ -153,7 +153,8 @@ def _is_a_step(name: str, step: StepWanted, source: Run | None, file: Path) -> s
     """Say whose grades these may be: people mostly grade the answers that a step judged."""
     whose = f"run {step.source[:12]}, which is not in this store"
     if source is not None:
-        whose = f"run {source.name!r}: `{shlex.join(['harness', 'grades', 'import', source.name, str(file)])}`"
+        command = shlex.join(["harness", "grades", "import", source.name, str(file)])
+        whose = f"run {source.name!r}: `{command}`"
     return f"run {name!r} is a step ({step.kind}), and grades of what it looked at belong to {whose}"
 
 

@@ -146,8 +146,9 @@ def test_grades_at_the_run_of_a_judge_are_sent_to_the_run_that_was_judged(
     done = harness("grades", "import", "verdicts", file, "--rater", "ann", *store_of(folder))
     assert done.code == 2
     told = (
-        "nothing was imported: run 'verdicts' is a step (judge), and grades of what it looked at "
-        f"belong to run 'night': `harness grades import night {file}`; line 2: run 'verdicts' has no model 'a'"
+        "nothing was imported: run 'verdicts' is a step (judge), and grades of what it "
+        f"looked at belong to run 'night': `harness grades import night {file}`; "
+        "line 2: run 'verdicts' has no model 'a'"
     )
     assert told in done.err, done.err
 
