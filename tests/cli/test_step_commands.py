@@ -32,6 +32,8 @@ from sweep_kit import (
     write_config,
 )
 
+from harness.benchmarks.base import get_benchmark
+
 CASES = 4
 
 
@@ -151,6 +153,43 @@ def test_grades_at_the_run_of_a_judge_are_sent_to_the_run_that_was_judged(
         "line 2: run 'verdicts' has no model 'a'"
     )
     assert told in done.err, done.err
+
+
+def test_latest_is_the_newest_run_that_has_the_step(folder: Path, server: ScriptedServer) -> None:
+    where = store_of(folder)
+    pandent = ("run", "--benchmark", "pandent", "--models", "sim/steady", "--limit", "1", *where)
+    assert harness(*pandent, "--conditions", "report", "--name", "reports").code == 0
+    done = harness(*step_args(folder, "--dry-run", run="latest"))
+    assert done.code == 2 and "no run of the store has a step 'judge'" in done.err
+    ready_source(folder, CASES, "a")
+    assert harness(*pandent, "--conditions", "attribute:caries", "--name", "caries").code == 0
+    done = harness(*step_args(folder, "--json", run="latest"))
+    assert done.code == 0 and done.json["run"]["name"].startswith("judge-of-night")
+    told = "the latest run, 'caries', is of pandent, which has no step 'judge'; the latest that has"
+    assert f"{told} is 'night', which is taken" in done.err
+    done = harness("step", "normalise", "latest", "--model", "sim/steady", "--dry-run", *where)
+    assert done.code == 2 and "'caries'" in done.err  # its answers are no reports
+
+
+def test_a_missing_key_of_the_only_model_is_told_without_leaving_it_out(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready_source(folder, CASES, "a,b")
+    for name in ("OPENAI_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    place = ("--store", folder / "store.sqlite3")
+    done = harness("step", "judge", "night", "--model", "o3", *place)
+    assert done.code == 2 and "not set; give it, or choose another with --model" in done.err
+    run = ("run", "--benchmark", "triage", "--reformatter", "none", *place, "--models")
+    assert "not set; give it, or choose another with --models" in harness(*run, "o3").err
+    assert "not set; give it, or leave the model out" in harness(*run, "o3,gemini-3-flash").err
+
+
+def test_the_help_of_steps_promises_no_model(folder: Path) -> None:
+    for benchmark, kind in (("triage", "judge"), ("pandent", "normalise")):
+        assert getattr(get_benchmark(f"{benchmark}.{kind}"), "default_model", "?") is None
+        told = " ".join(harness("step", kind, "--help").out.split())
+        assert "Who is asked. Needed, as no model that the papers name can be asked" in told
 
 
 def test_commands_say_what_a_step_is_and_which_steps_follow_a_run(

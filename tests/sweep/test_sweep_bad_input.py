@@ -57,6 +57,13 @@ def test_a_name_that_does_not_exist_is_refused_with_the_mend(
     refused(harness(*run_args(ready), *change), ready, *words)
 
 
+def test_a_reformatter_where_nobody_restates_is_refused(ready: Path) -> None:
+    run = ("run", "--benchmark", "pandent", "--models", "sim/steady", "--store", ready / "store.sqlite3")
+    done = harness(*run, "--reformatter", "gemini-3.5-flash-lite")
+    refused(done, ready, "pandent has no reformatter", "leave out --reformatter")
+    assert harness(*run, "--reformatter", "none", "--dry-run").code == 0
+
+
 def test_an_unknown_option_is_refused_with_the_nearest(ready: Path) -> None:
     done = harness(*run_args(ready, "--modles", "x"))
     assert done.code == 2 and "--models" in done.err
