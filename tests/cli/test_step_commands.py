@@ -214,9 +214,10 @@ def test_commands_say_what_a_step_is_and_which_steps_follow_a_run(
     scored = harness("score", "verdicts", "--json", *where)
     assert "note: this is a step of run 'night': `harness score night`" in scored.err
     assert scored.out == done.out and '"night"' not in scored.out
-    row = next(row for row in records(folder, "verdicts") if row["step"]["case_id"] == "c001")
+    row = next(row for row in records(folder, "verdicts") if row["step"]["about"]["case_id"] == "c001")
     assert row["step"] == {
-        "kind": "judge", "source": source, "model": "a", "condition": "both", "case_id": "c001", "repeat": 1,
+        "kind": "judge", "source": source,
+        "about": {"model": "a", "condition": "both", "case_id": "c001", "repeat": 1},
     }  # fmt: skip
     assert all(row["step"] is None for row in records(folder, "night"))
 
