@@ -112,7 +112,7 @@ def test_a_finding_left_out_is_refused_and_null_says_that_nobody_looked(tmp_path
     ("there", "says"),
     [
         ({"carries": []}, "unknown finding 'carries'; did you mean 'caries'?"),
-        ({"zzz": []}, "unknown finding 'zzz'; the least far of the 21 known ones is '"),
+        ({"zzz": []}, "unknown finding 'zzz'; nearest of 21: '"),
         ({"caries": "36"}, "'caries' must be a list of FDI numbers, got \"36\""),
         ({"caries": True}, "'caries' must be a list of FDI numbers, got true"),
         ({"caries": ["36"]}, "'caries' holds \"36\"; write FDI numbers, without quotes"),

@@ -38,7 +38,11 @@ def refused(done: Done, folder: Path, *words: str) -> None:
         (("--models", "gemini-3-flsh"), ("gemini-3-flsh", "gemini-3-flash")),
         (("--models", "nobody/x"), ("nobody",)),
         (("--models", ""), ("--models",)),
-        (("--conditions", "bothh"), ("bothh", "complaint")),
+        (("--conditions", "bothh"), ("bothh", "did you mean 'both'?", "complaint")),
+        (
+            ("--benchmark", "pandent", "--conditions", "caries"),
+            ("unknown condition 'caries' of pandent; did you mean 'attribute:caries'?", "known: report"),
+        ),
         (("--cases", "c0001"), ("c0001", "c000")),
         (("--again", "valide"), ("valide", "truncated")),
         (("--param", "temperature"), ("NAME=VALUE",)),
