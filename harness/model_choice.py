@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from harness.benchmarks.base import Benchmark
 from harness.canonical import JSON
-from harness.config import Config
+from harness.config import FILE_NAME, Config
 from harness.credentials import check_names
 from harness.errors import ConfigError, MediaError, UnsupportedInputError
 from harness.messages import Message, Request, TextPart
@@ -141,6 +141,11 @@ def _reformatter(model: Model, options: RunOptions, config: Config, benchmark: B
         name = SIMULATED_REFORMATTER if model.simulated and benchmark.reformatter else benchmark.reformatter
     if name is None or name == NO_REFORMATTER:
         return None
+    if all(benchmark.reformat_schema(condition) is None for condition in benchmark.conditions):
+        raise ConfigError(
+            f"{benchmark.name} has no reformatter: its answers are text, which nobody restates; leave out "
+            f"--reformatter (in {FILE_NAME}, `reformatter` of [benchmarks.{benchmark.name}])"
+        )
     reformatter = config.model(name)
     _check_address(reformatter)
     if reformatter.retired:

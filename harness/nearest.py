@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
+from typing import Final
+
+FEW: Final = 6
+"""Up to so many known names are listed where none is near."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -21,10 +25,11 @@ def nearest_or_known(name: str, known: Collection[str]) -> str:
 
 
 def nearest_of(name: str, known: Collection[str]) -> str:
-    """Return "; did you mean ...?" with near names, else which of many known names is the least far away."""
+    """Return "; did you mean ...?" with near names, else all known ones, or the nearest of many."""
     if near := nearest(name, known):
         return near
+    if len(known) <= FEW:
+        return nearest_or_known(name, known)
     by_folded = {item.casefold(): item for item in known}
-    [least_far] = get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.0) or [""]
-    shown = by_folded.get(least_far)
-    return "" if shown is None else f"; the least far of the {len(known)} known ones is {shown!r}"
+    [least_far] = get_close_matches(name.casefold(), by_folded, n=1, cutoff=0.0)
+    return f"; nearest of {len(known)}: {by_folded[least_far]!r}"

@@ -121,9 +121,18 @@ def _conditions(options: RunOptions, benchmark: Benchmark) -> dict[str, Conditio
     for name in names:
         if name not in benchmark.conditions:
             known = ", ".join(benchmark.conditions)
-            raise UnknownNameError(f"unknown condition {name!r} of {benchmark.name}; known: {known}, all")
+            meant = _meant(name, benchmark.conditions)
+            raise UnknownNameError(
+                f"unknown condition {name!r} of {benchmark.name}{meant}; known: {known}, all"
+            )
     # In the benchmark's order, whatever the user's: the same wish is the same run.
     return {name: _condition(name, options, benchmark) for name in benchmark.conditions if name in names}
+
+
+def _meant(name: str, conditions: Sequence[str]) -> str:
+    """Return "; did you mean ...?": a part after the colon is enough to tell which one."""
+    whole = [one for one in conditions if one.partition(":")[2] == name.strip().casefold()]
+    return f"; did you mean {whole[0]!r}?" if len(whole) == 1 else nearest(name, conditions)
 
 
 def _condition(name: str, options: RunOptions, benchmark: Benchmark) -> ConditionPlan:

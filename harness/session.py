@@ -57,12 +57,15 @@ def open_plans(plan: Plan, opening: Opening) -> list[ModelPlan]:
 def needed_keys(plan: Plan, opening: Opening, environment: Mapping[str, str]) -> dict[str, str]:
     """Return the API keys of all models that will be asked. Raises MissingKeyError with the ways out."""
     keys: dict[str, str] = {}
+    ways = "give it, or leave the model out"
+    if len(plan.models) == 1:
+        ways = f"give it, or choose another with {'--models' if plan.manifest.step is None else '--model'}"
     for model_plan in open_plans(plan, opening):
         if not model_plan.model.retired:
-            _need(keys, model_plan.model, environment, "give it, or leave the model out")
+            _need(keys, model_plan.model, environment, ways)
         if model_plan.reformatter is not None:
-            ways = "give it, or choose --reformatter MODEL, or --reformatter none"
-            _need(keys, model_plan.reformatter, environment, ways, role="the reformatter")
+            others = "give it, or choose --reformatter MODEL, or --reformatter none"
+            _need(keys, model_plan.reformatter, environment, others, role="the reformatter")
     return keys
 
 

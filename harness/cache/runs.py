@@ -108,6 +108,11 @@ class RunStore(StorePart):
         async with self._database.reading() as connection:
             return tuple(_run(row) for row in await connection.execute(_RUNS.order_by(RUN.c.id)))
 
+    async def newest_runs(self) -> tuple[Run, ...]:
+        """Return all runs, the latest first: the one whose last session began last."""
+        async with self._database.reading() as connection:
+            return tuple(_run(row) for row in await connection.execute(_NEWEST_FIRST))
+
     async def start_session(self, run_id: int, info: Mapping[str, JSON]) -> int:
         """Note that an invocation began to work on a run; return the session's id.
 
@@ -134,7 +139,8 @@ class RunStore(StorePart):
 
 _RUNS = select(RUN)
 _LAST_START = select(func.max(SESSION.c.started_at_us)).where(SESSION.c.run_id == RUN.c.id).scalar_subquery()
-_LATEST = _RUNS.order_by(func.coalesce(_LAST_START, RUN.c.created_at_us).desc(), RUN.c.id.desc()).limit(1)
+_NEWEST_FIRST = _RUNS.order_by(func.coalesce(_LAST_START, RUN.c.created_at_us).desc(), RUN.c.id.desc())
+_LATEST = _NEWEST_FIRST.limit(1)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -90,6 +91,11 @@ def _block(facts: dict[str, object]) -> str:
         if model is None:
             who = f"give --model, {step['no_default']}"
         lines.append(("step", f"{step['kind']}: {step['title']}; {who}"))
+        by_values: dict[str, list[str]] = {}
+        for question, values in step["questions"].items():
+            by_values.setdefault(" or ".join(map(json.dumps, values)), []).append(question)
+        for values, named in by_values.items():
+            lines.append(("grades", f"of {step['kind']}, each {values}: {', '.join(named)}"))
     return "\n".join([str(facts["name"]), *(_labelled(*line) for line in lines)])
 
 

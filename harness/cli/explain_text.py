@@ -72,9 +72,10 @@ def _head(paper: _Paper, facts: Facts) -> None:
     paper.line("", f"{unit}, repeat {facts['repeat']}, run {facts['run']} ({facts['digest'][:12]})")
     step = facts["step"]
     if step is not None:
-        repeat = f", repeat {step['repeat']}" if step["repeat"] != 1 else ""
+        unit = step["about"]
+        repeat = f", repeat {unit['repeat']}" if unit["repeat"] != 1 else ""
         run = step["source_run"] or step["source"][:12]
-        about = f"case {step['case_id']}, condition {step['condition']}, model {step['model']}{repeat}"
+        about = f"case {unit['case_id']}, condition {unit['condition']}, model {unit['model']}{repeat}"
         paper.line("", f"step {step['kind']}, about the answer of run {run}: {about}")
     stage = f" at {facts['stage']}" if facts["stage"] else ""
     paper.line("", f"{facts['state']}{stage}")

@@ -18,7 +18,7 @@ from harness.cache.store import Store
 from harness.cli.options import config_option, say, store_option
 from harness.config import load_config
 from harness.errors import ConfigError
-from harness.offline.export import FORMATS, Format, RecordWriter, open_writer, whole_file
+from harness.offline.export import FORMATS, Format, RecordWriter, format_for, open_writer, whole_file
 from harness.offline.records import RecordMaker
 from harness.offline.replay import Replayer
 from harness.offline.replay_stream import replay_units
@@ -31,9 +31,8 @@ from harness.offline.stored_run import load_run
     "--format",
     "file_format",
     type=click.Choice(FORMATS),
-    default="jsonl",
-    show_default=True,
-    help="JSON lines keep everything as it is; tables escape text reversibly (see the documentation).",
+    help="Default: as FILE is named, else jsonl. JSON lines keep everything as it is; tables escape text "
+    "reversibly (see the documentation).",
 )
 @click.option(
     "--out", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), help="Default, and -: stdout."
@@ -44,7 +43,7 @@ from harness.offline.stored_run import load_run
 @config_option
 def command(
     run: str,
-    file_format: Format,
+    file_format: Format | None,
     out: Path | None,
     raw: bool,
     force: bool,
@@ -54,15 +53,16 @@ def command(
     """Write one record for every unit that RUN wants, with every exchange behind it."""
     if out == Path("-"):
         out = None
-    if out is None and file_format == "parquet":
+    chosen = format_for(file_format, out)
+    if out is None and chosen == "parquet":
         raise ConfigError("Parquet is no text for a terminal or a pipe; give --out FILE")
     url = find_store(store, os.environ, load_config(config_path).store, Path.cwd())
     say(f"store: {display(url)}")
     with _opened(out, force=force) as stream:
-        writer = open_writer(file_format, stream)
+        writer = open_writer(chosen, stream)
         count = asyncio.run(_export(url, run, writer, raw=raw))
         writer.close()
-    say(f"{count} records written to {'stdout' if out is None else str(out)}")
+    say(f"{count} records written to {'stdout' if out is None else str(out)} as {chosen}")
 
 
 async def _export(url: str, ref: str, writer: RecordWriter, *, raw: bool) -> int:

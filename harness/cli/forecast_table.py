@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from harness.cli.options import print_json, printable
-from harness.cli.tables import Column, display_width, render_table, terminal_width
+from harness.cli.options import print_json
+from harness.cli.tables import Column, named_lines, terminal_width
 from harness.dry_run import Forecast, Restating
 from harness.planning import Plan
 from harness.unit_states import UnitStates
@@ -67,17 +67,7 @@ def _print_filled(told: str) -> None:
 
 def table(forecasts: Sequence[Forecast], width: int) -> Iterator[str]:
     """Give the lines of the table; a name too long for `width` columns stands whole in a line of its own."""
-    numbers = [_numbers(one) for one in forecasts]
-    bare = render_table(COLUMNS, [("", *row) for row in numbers], width).split("\n")
-    room = max(len(COLUMNS[0].title), width - max(map(display_width, bare)) + len(COLUMNS[0].title))
-    names = [one.model if display_width(one.model) <= room else "" for one in forecasts]
-    rows = [(name, *row) for name, row in zip(names, numbers, strict=True)]
-    title, rule, *lines = render_table(COLUMNS, rows, width).split("\n")
-    yield from (title, rule)
-    for one, name, line in zip(forecasts, names, lines, strict=True):
-        if not name:
-            yield printable(one.model)
-        yield line
+    return named_lines(COLUMNS, [(one.model, *_numbers(one)) for one in forecasts], width)
 
 
 def _numbers(one: Forecast) -> tuple[object, ...]:

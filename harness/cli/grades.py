@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +18,9 @@ from harness.cli.options import config_option, json_option, print_json, say, sto
 from harness.config import load_config
 
 if TYPE_CHECKING:
+    from harness.cache.rows import Run
     from harness.grading.files import GradeFormat
+    from harness.manifest import StepWanted
 
 _FORMATS = ("jsonl", "csv")
 
@@ -53,7 +56,15 @@ def import_(
 ) -> None:
     """Keep the grades of FILE about answers of RUN (a name, the start of a digest, or latest).
 
-    All or nothing: every line is checked first. The same file again changes nothing.
+    All or nothing: every line is checked first. The same file again changes nothing. RUN is the run that was
+    asked, not that of a judge. A file for triage, one row, of the questions that its judge answers:
+
+    \b
+      model,condition,case_id,question,value
+      o3,both,syn-001,D1_Neglect,1
+
+    Questions: D1_Neglect, D2_Omission, D3_Misinterpretation, D4_Protocol_Confusion and D5_Hallucination,
+    each 0 or 1 (`harness benchmarks triage` lists them).
     """
     from harness.event_loop import run_session
 
@@ -109,6 +120,7 @@ async def _import(
     from harness.grading.checking import GradeCheck, raters_alike
     from harness.grading.files import format_of, read_rows, refuse
     from harness.moments import now_us
+    from harness.offline.step_runs import source_run
     from harness.offline.stored_run import load_run
 
     rows, faults = read_rows(file, file_format or format_of(file))
@@ -118,7 +130,8 @@ async def _import(
         check = GradeCheck(stored, rater=rater, now_us=now_us())
         grades, faults = check.grades(rows)
         if faults and stored.manifest.step is not None:
-            faults.append("this run is a step; grades of the answers that it follows belong to their own run")
+            source = await source_run(store, stored.manifest.step.source)
+            faults.insert(0, _is_a_step(stored.run.name, stored.manifest.step, source, file))
         refuse(file.name, faults)
         added = await store.add_grades(stored.run.id, grades, dry_run=dry_run)
         known = [grade.rater for grade in await store.grades(stored.run.id)]
@@ -140,6 +153,15 @@ async def _import(
         "raters": sorted({grade.rater for grade in grades}),
         "questions": sorted({grade.question for grade in grades}),
     }
+
+
+def _is_a_step(name: str, step: StepWanted, source: Run | None, file: Path) -> str:
+    """Say whose grades these may be: people mostly grade the answers that a step judged."""
+    whose = f"run {step.source[:12]}, which is not in this store"
+    if source is not None:
+        command = shlex.join(["harness", "grades", "import", source.name, str(file)])
+        whose = f"run {source.name!r}: `{command}`"
+    return f"run {name!r} is a step ({step.kind}), and grades of what it looked at belong to {whose}"
 
 
 def _told(facts: dict[str, Any]) -> str:

@@ -19,7 +19,7 @@ from harness.cache.store import Store
 from harness.cache.unit_marks import UnitCount
 from harness.cli.options import config_option, json_option, print_json, printable, say, store_option, wrapped
 from harness.cli.step_told import step_facts, step_lines
-from harness.cli.tables import Column, render_table, terminal_width
+from harness.cli.tables import Column, named_lines, terminal_width
 from harness.config import load_config
 from harness.errors import StoreError
 from harness.manifest import Manifest, read_manifest
@@ -195,7 +195,7 @@ def _model_facts(
 
 def _print_runs(facts: Facts) -> None:
     columns = [
-        Column("run", shrink=True),
+        Column("run"),
         Column("benchmark"),
         Column("done", right=True),
         Column("units", right=True),
@@ -215,7 +215,7 @@ def _print_runs(facts: Facts) -> None:
                 last and last["exit"],
             )
         )
-    click.echo(render_table(columns, rows) if rows else "no runs yet")
+    click.echo("\n".join(named_lines(columns, rows)) if rows else "no runs yet")
 
 
 def _print_run(facts: Facts) -> None:

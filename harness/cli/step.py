@@ -24,7 +24,11 @@ HELP = {
 
 _OPTIONS = (
     click.argument("run", default=LATEST),
-    click.option("--model", metavar="NAME", help="Who is asked. Default: the model that the paper names."),
+    click.option(
+        "--model",
+        metavar="NAME",
+        help="Who is asked. Needed, as no model that the papers name can be asked any more.",
+    ),
     click.option("--of", "models", metavar="A,B", help="Only the answers of these models."),
     click.option("--conditions", metavar="A,B", help="Only the answers in these conditions."),
     click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N cases."),

@@ -51,18 +51,16 @@ def start_step(
 
 
 async def _followed(store: Store, kind: str, reference: str) -> Run:
-    """Return the run that the step is to be about. Raises ConfigError for one that it cannot be about.
-
-    "latest" may be a step, as after the first call of the same command: then its run is meant.
-    """
+    """Return the run that the step is to be about. Raises ConfigError for one that it cannot be about."""
     run = await store.find_run(reference)
+    if reference == LATEST:
+        return await _latest(store, kind, run)
     followed = as_step(run)
     if followed is not None:
         source = await source_run(store, followed.source)
-        if reference == LATEST and source is not None:
-            say(f"note: the latest run, {run.name!r}, is a step over {source.name!r}, which is taken")
-            return source
-        where = "" if source is None else f": `harness step {kind} {shlex.quote(source.name)}`"
+        where = ""
+        if source is not None and source.benchmark in STEPS[kind]:
+            where = f": `harness step {kind} {shlex.quote(source.name)}`"
         raise ConfigError(
             f"run {run.name!r} is a step itself ({followed.kind}), and steps are about the answers of runs "
             f"of {' or '.join(STEPS[kind])}; give the run that it follows{where}"
@@ -73,6 +71,32 @@ async def _followed(store: Store, kind: str, reference: str) -> Run:
             f"{', '.join(STEPS[kind])} have"
         )
     return run
+
+
+async def _latest(store: Store, kind: str, latest: Run) -> Run:
+    """Return the newest run that has the step, and say so where it is not the latest.
+
+    The latest may be a step, as after the first call of the same command: then its run is meant.
+    """
+    newest = await store.newest_runs()
+    by_digest = {run.digest: run for run in newest}
+    for run in newest:
+        followed = as_step(run)
+        found = run if followed is None else by_digest.get(followed.source)
+        if found is None or found.benchmark not in STEPS[kind]:
+            continue
+        if run.id != latest.id:
+            say(
+                f"note: the latest run, {latest.name!r}, is of {latest.benchmark}, which has no step "
+                f"{kind!r}; the latest that has is {found.name!r}, which is taken"
+            )
+        elif followed is not None:
+            say(f"note: the latest run, {latest.name!r}, is a step over {found.name!r}, which is taken")
+        return found
+    raise ConfigError(
+        f"no run of the store has a step {kind!r}: it is about the answers of runs of "
+        f"{' or '.join(STEPS[kind])}, and the latest run, {latest.name!r}, is of {latest.benchmark}"
+    )
 
 
 def _options(kind: str, run: Run, wanted: Mapping[str, Any]) -> RunOptions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 WIDTH = 80
@@ -37,6 +37,28 @@ def render_table(
     _shrink(columns, widths, terminal_width() if width is None else width)
     lines = [[column.title for column in columns], ["-" * size for size in widths], *cells]
     return "\n".join(_line(columns, widths, line) for line in lines)
+
+
+def named_lines(
+    columns: Sequence[Column], rows: Sequence[Sequence[object]], width: int | None = None
+) -> Iterator[str]:
+    """Yield the lines of a table whose first cells are names that people have to type: none is cut.
+
+    A name too long for `width` columns stands whole in a line of its own, above the rest of its row.
+    """
+    width = terminal_width() if width is None else width
+    bare = render_table(columns, [("", *row[1:]) for row in rows], width).split("\n")
+    least = display_width(columns[0].title)
+    room = max(least, width - max(map(display_width, bare)) + least)
+    names = [_text(row[0]) for row in rows]
+    short = [name if display_width(name) <= room else "" for name in names]
+    shown = [(name, *row[1:]) for name, row in zip(short, rows, strict=True)]
+    title, rule, *lines = render_table(columns, shown, width).split("\n")
+    yield from (title, rule)
+    for name, beside, line in zip(names, short, lines, strict=True):
+        if not beside:
+            yield name
+        yield line
 
 
 def terminal_width() -> int:

@@ -96,7 +96,7 @@ async def _step(store: Store, stored: StoredRun, unit: UnitId) -> JSON:
     source = await source_run(store, step.source)
     return {
         "kind": step.kind, "source": step.source, "source_run": None if source is None else source.name,
-        **asdict(about),
+        "about": asdict(about),
     }  # fmt: skip
 
 

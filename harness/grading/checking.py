@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from harness.benchmarks.steps import steps_of
@@ -90,7 +90,7 @@ class GradeCheck:
     def _question_faults(self, row: GradeRow) -> Iterator[str]:
         known = self.questions.get(row.question)
         if known is None:
-            hint = nearest(row.question, self.questions)
+            hint = _begun(row.question, self.questions) or nearest(row.question, self.questions)
             if hint:  # a misspelt question would be one that nobody reads
                 yield f"unknown question {row.question!r}{hint}"
         elif canonical_json(row.value) not in set(map(canonical_json, known)):
@@ -105,6 +105,12 @@ def raters_alike(raters: Iterable[str]) -> list[list[str]]:
     for rater in sorted(set(raters)):
         found.setdefault(" ".join(rater.split()).casefold(), []).append(rater)
     return [names for names in found.values() if len(names) > 1]
+
+
+def _begun(question: str, known: Collection[str]) -> str:
+    """Return "; did you mean ...?" where exactly one known question begins with this one, as D1 may."""
+    found = [name for name in known if name.casefold().startswith(question.casefold())]
+    return f"; did you mean {found[0]!r}?" if len(found) == 1 else ""
 
 
 def _twice(rows: Sequence[GradeRow], grades: Sequence[NewGrade]) -> Iterator[str]:

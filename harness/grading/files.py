@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +23,8 @@ FORMATS: Final[tuple[GradeFormat, ...]] = ("jsonl", "csv")
 MOST_NAMED: Final = 10
 """Faults that are named; the others are counted."""
 
+_FEW_LINES: Final = 3
+_LINE: Final = re.compile(r"line (\d+): ")
 _TEXTS: Final = ("model", "condition", "case_id", "rater", "question")
 
 
@@ -58,11 +61,30 @@ def read_rows(path: Path, file_format: GradeFormat) -> tuple[list[GradeRow], lis
 
 
 def refuse(name: str, faults: Sequence[str]) -> None:
-    """Raise ImportFileError where there are faults; names the first of them."""
+    """Raise ImportFileError where there are faults; names the first, one that many lines have only once."""
     if faults:
-        more = len(faults) - MOST_NAMED
-        told = "; ".join([*faults[:MOST_NAMED], *([f"and {more} more"] if more > 0 else [])])
+        named = _gathered(faults)
+        more = len(named) - MOST_NAMED
+        told = "; ".join([*named[:MOST_NAMED], *([f"and {more} more"] if more > 0 else [])])
         raise ImportFileError(f"{name!r}: nothing was imported: {told}")
+
+
+def _gathered(faults: Sequence[str]) -> list[str]:
+    """Return the faults in order; one that many lines have is said once, with the first of the lines."""
+    lines: dict[str, list[str]] = {}
+    for fault in faults:
+        found = _LINE.match(fault)
+        number, text = ("", fault) if found is None else (found[1], fault[found.end() :])
+        lines.setdefault(text, []).append(number)
+    told: list[str] = []
+    for fault in faults:
+        text = _LINE.sub("", fault)
+        numbers = lines[text]
+        if len(numbers) <= _FEW_LINES:
+            told.append(fault)
+        elif fault == f"line {numbers[0]}: {text}":
+            told.append(f"{len(numbers)} lines ({', '.join(numbers[:_FEW_LINES])} ...): {text}")
+    return told
 
 
 def write_grades(grades: Iterable[Grade], file_format: GradeFormat, stream: IO[bytes]) -> int:

@@ -51,9 +51,32 @@ COLUMNS: Mapping[str, ColumnKind] = {
 """The fields of a record in order. Tables hold `text` escaped by `harness.offline.cells`, `json` as JSON,
 null as an empty cell."""
 
+_ENDINGS: Mapping[str, Format] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
 _ROWS_A_GROUP = 256
 # JSON allows these inside strings as they are, but a line of CSV or valid UTF-8 does not.
 _UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
+
+
+def format_for(wanted: Format | None, path: Path | None) -> Format:
+    """Return the format of a file: the one that is wanted, else the one that its ending says, else jsonl.
+
+    `path` None: standard output. Raises ConfigError where the ending says another format than is wanted.
+    """
+    ending = "" if path is None else path.suffix.casefold()
+    named = _ENDINGS.get(ending)
+    if wanted is not None and named not in (None, wanted):
+        raise ConfigError(
+            f"{str(path)!r} ends in {ending}, which is {named}, and --format says {wanted}; leave --format "
+            "out, or name the file otherwise"
+        )
+    return wanted or named or "jsonl"
 
 
 class RecordWriter(Protocol):

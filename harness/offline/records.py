@@ -122,10 +122,12 @@ def _step_json(manifest: Manifest, unit: UnitId) -> JSON:
     return {
         "kind": manifest.step.kind,
         "source": manifest.step.source,
-        "model": about.model,
-        "condition": about.condition,
-        "case_id": about.case_id,
-        "repeat": about.repeat,
+        "about": {
+            "model": about.model,
+            "condition": about.condition,
+            "case_id": about.case_id,
+            "repeat": about.repeat,
+        },
     }
 
 

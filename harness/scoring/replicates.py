@@ -19,7 +19,8 @@ from harness.scoring.resampling import Resampling, Values
 
 Statistic: TypeAlias = Callable[[Values], Mapping[str, Values]]
 """Sums (..., k) -> path -> values (...), NaN or infinite where it has no value. The leading axes hold
-resamples and repeats; it may be called for several parts of them and names the same paths each time."""
+resamples and repeats; it may be called for several parts of them and names the same paths each time.
+`lambda sums: {"share": sums[..., 0] / sums[..., 1]}` is one, of k = 2 sums (`bootstrap` has examples)."""
 
 SAME: Final = 1e-12
 """Values that are no further apart are one: relative to the largest of them, or absolute below 1."""

@@ -8,6 +8,7 @@ import random
 import re
 import time
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from harness.benchmarks.pandent.answers.finding_words import GROUPS, NAMINGS
 from harness.benchmarks.pandent.answers.parsing import Parsed, parse_answer
 from harness.benchmarks.pandent.answers.surroundings import MAX_CHARS
 from harness.benchmarks.pandent.answers.unreadable import MEANINGS
-from harness.benchmarks.pandent.findings import BY_ID, FINDINGS, TABLE2, UNIVERSE
+from harness.benchmarks.pandent.findings import BY_ID, FINDINGS, TABLE2, UNIVERSE, bridge_pattern
 from harness.benchmarks.pandent.templates import WORDINGS
 
 ROWS = [
@@ -104,6 +105,21 @@ def test_one_sentence_of_the_paper_reads_alike_for_the_finding_or_its_id() -> No
 def test_bridges_keep_their_patterns() -> None:
     parsed = parse_answer("Bridges are evident: #25-#26-X and 16-X-14.", "bridge")
     assert parsed == Parsed(frozenset({14, 16, 25, 26}), patterns=("16-X-14", "25-26-X"))
+
+
+def test_an_answer_and_a_case_file_may_hold_the_same_bridges() -> None:
+    units = ("14", "15", "16", "18", "X")
+    written = ["-".join(some) for count in (2, 3, 4) for some in product(units, repeat=count)]
+    sound = 0
+    for text in written:
+        try:
+            pattern = bridge_pattern(text)
+        except ValueError:
+            assert parse_answer(f"A bridge is evident: {text}.", "bridge").value is None, text
+            continue
+        sound += 1
+        assert parse_answer(f"A bridge is evident: {text}.", "bridge").patterns == (pattern,), text
+    assert 20 < sound < len(written) / 2
 
 
 def test_a_denial_of_one_finding_is_never_one_of_another() -> None:  # F12

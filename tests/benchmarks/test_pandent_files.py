@@ -51,10 +51,13 @@ def test_every_printed_case_keeps_every_rule(tmp_path: Path) -> None:
 
 
 def test_the_order_of_teeth_and_bridges_in_the_file_means_nothing(tmp_path: Path) -> None:
-    one = reference(tmp_path, findings=findings(caries=[36, 11], bridge=["#35-X-#37", "X-26-25"]))
-    two = reference(tmp_path, findings=findings(caries=[11, 36], bridge=["25-26-X", "37-x-35"]))
+    bridges = (["#35-X-#37", "X-26-25"], ["25-26-X", "37-x-35"])
+    one, two = (
+        reference(tmp_path, findings=findings(missing_teeth=[36], caries=caries, bridge=bridge))
+        for caries, bridge in zip(([37, 11], [11, 37]), bridges, strict=True)
+    )
     assert one == two
-    assert one["findings"]["caries"] == [11, 36]
+    assert one["findings"]["caries"] == [11, 37]
     assert one["findings"]["bridge"] == ["25-26-X", "35-X-37"]
 
 
@@ -109,7 +112,7 @@ def test_a_finding_left_out_is_refused_and_null_says_that_nobody_looked(tmp_path
     ("there", "says"),
     [
         ({"carries": []}, "unknown finding 'carries'; did you mean 'caries'?"),
-        ({"zzz": []}, "unknown finding 'zzz'; the least far of the 21 known ones is '"),
+        ({"zzz": []}, "unknown finding 'zzz'; nearest of 21: '"),
         ({"caries": "36"}, "'caries' must be a list of FDI numbers, got \"36\""),
         ({"caries": True}, "'caries' must be a list of FDI numbers, got true"),
         ({"caries": ["36"]}, "'caries' holds \"36\"; write FDI numbers, without quotes"),
@@ -130,6 +133,11 @@ def test_a_finding_left_out_is_refused_and_null_says_that_nobody_looked(tmp_path
         ({"bridge": "25-26-X"}, "'bridge' must be a list of patterns"),
         ({"bridge": [25]}, "'bridge' must be a list of patterns"),
         ({"bridge": ["25-27-26"]}, "'bridge' holds '25-27-26': its teeth are not in the order of the arch"),
+        (
+            {"bridge": ["14-16"]},
+            "'bridge' holds '14-16': teeth 14 and 16 are no neighbours: write X for each",
+        ),
+        ({"bridge": ["27-28-X"]}, "'bridge' holds '27-28-X': an X of it stands beyond the last tooth"),
         ({"bridge": ["25-26-X", "X-#26-#25"]}, "'bridge' names '25-26-X' twice"),
         ({"bridge": ["24-X-26", "26-X"]}, "'bridge' has 26 in two bridges"),
     ],
@@ -187,6 +195,10 @@ ERUPTED = [tooth for tooth in UNIVERSE if tooth != 18]
             "'partially_erupted_or_impacted' names 18",
         ),
         (
+            "bridge_unit", {"missing_teeth": [35], "bridge": ["34-X-X-37", "15-14-X"]}, None,
+            "'bridge' has X for 36 in '34-X-X-37', which is not in 'missing_teeth': an X between",
+        ),
+        (
             "eruption", {"partially_erupted_or_impacted": [18, 28]}, ERUPTED,
             "28 is in both 'erupted' and 'partially_erupted_or_impacted': no tooth is both",
         ),
@@ -218,6 +230,11 @@ def test_each_rule_is_kept_by_its_own_name_only(tmp_path: Path) -> None:
     there = findings(missing_teeth=[36], caries=[36], tmj_left={"flag": False, "description": "x"})
     write(tmp_path, line(findings=there, accepted_conflicts=["description"]))
     assert "'caries' names 36" in refusal(tmp_path)
+
+
+def test_a_bridge_may_span_teeth_where_nobody_looked_what_is_missing(tmp_path: Path) -> None:
+    write(tmp_path, line(findings=findings(missing_teeth=None, bridge=["34-X-36"])))
+    assert check_cases(tmp_path) == []
 
 
 def test_check_lists_every_problem_of_every_line(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from harness.benchmarks.pandent.findings import (
     UNIVERSE,
     bridge_pattern,
     bridge_teeth,
+    replaced_teeth,
     teeth_of,
     tooth_code,
 )
@@ -82,6 +83,12 @@ def test_a_tooth_code_goes_both_ways_for_any_order() -> None:
         ("26-X", "26-X"),
         ("X-26", "X-26"),
         ("X-#14-X", "X-14-X"),
+        ("24-X-26", "24-X-26"),
+        ("34-X-36-X", "34-X-36-X"),
+        ("28-X", "28-X"),
+        ("27-X", "27-X"),
+        ("X-X-17-X", "X-X-17-X"),
+        ("X-27-26", "26-27-X"),
     ],
 )
 def test_a_bridge_pattern_has_one_spelling(written: str, pattern: str) -> None:
@@ -112,11 +119,27 @@ def test_a_bridge_pattern_has_one_spelling(written: str, pattern: str) -> None:
         ("25-35", "two jaws"),
         ("25-27-26", "not in the order of the arch"),
         ("11-22-21", "not in the order of the arch"),
+        ("14-16", "^teeth 14 and 16 are no neighbours: write X for each replaced tooth, as in 14-X-16$"),
+        ("34-36-X", "^teeth 34 and 36 are no neighbours: write X for each replaced tooth, as in 34-X-36$"),
+        ("34-X-37", "^teeth 34 and 37 are no neighbours: .* as in 34-X-X-37$"),
+        ("34-X-X-36", "^teeth 34 and 36 are no neighbours: .* as in 34-X-36$"),
+        ("11-X-21", "^teeth 11 and 21 are neighbours: write 11-21$"),
+        ("12-21", "as in 12-X-21$"),
+        ("27-28-X", "^an X of it stands beyond the last tooth of the maxilla$"),
+        ("X-48-47", "^an X of it stands beyond the last tooth of the mandible$"),
+        ("X-18-X", "beyond the last tooth of the maxilla"),
+        ("X-X-37-X-X", "beyond the last tooth of the mandible"),
     ],
 )
 def test_what_is_plainly_no_bridge_is_refused(written: str, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         bridge_pattern(written)
+
+
+def test_what_x_stands_for_is_known_between_two_numbers() -> None:
+    assert replaced_teeth("12-X-X-22") == (11, 21)
+    assert replaced_teeth("X-26-X-28") == (27,)
+    assert replaced_teeth("25-26-X") == replaced_teeth("X-14-X") == ()
 
 
 def test_the_teeth_of_bridges_are_their_numbered_units() -> None:

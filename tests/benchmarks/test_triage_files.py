@@ -92,7 +92,7 @@ def test_one_and_quoted_one_are_refused_with_both_named(folder: Path) -> None:  
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"labels": ["zzz"]}, "line 1: unknown label 'zzz'; the least far of the 22 known ones is '"),
+        ({"labels": ["zzz"]}, "line 1: unknown label 'zzz'; nearest of 22: '"),
         ({"labels": ["Exodontias"]}, "line 1: unknown label 'Exodontias'; did you mean 'Exodontia'?"),
         ({"labels": "Exodontia"}, "'labels' must be a list of texts"),
         ({"labels": ["Exodontia", "Exodontia"]}, "names 'Exodontia' twice"),

@@ -10,7 +10,10 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from harness.benchmarks.base import BENCHMARKS, get_benchmark
+from harness.benchmarks.triage.verdicts import DIMENSIONS
 from harness.cli.main import cli
+
+README = Path(__file__).resolve().parents[2] / "README.md"
 
 
 def test_every_benchmark_is_listed_with_its_facts() -> None:
@@ -28,6 +31,16 @@ def test_a_page_names_conditions_reformatter_and_conventions_in_80_columns() -> 
     assert max(len(line) for line in page.splitlines()) <= 80
     for words in ("both", "complaint", "opg", "gemini", "zero_division: 0", "synthetic", "bundled sample"):
         assert words in page
+
+
+def test_a_page_names_what_people_grade_by_as_a_step_does() -> None:
+    page = CliRunner().invoke(cli, ["benchmarks", "triage"]).stdout
+    told = " ".join(page.split())
+    assert f"grades of judge, each 0 or 1: {', '.join(DIMENSIONS)}" in told
+    for words in (CliRunner().invoke(cli, ["grades", "import", "--help"]).stdout, README.read_text("utf-8")):
+        assert all(name in words for name in DIMENSIONS)
+        assert "model,condition,case_id,question,value\n" in words
+        assert "o3,both,syn-001,D1_Neglect,1\n" in words
 
 
 def test_what_the_user_configured_is_shown(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from stored_run_builder import SCALING, Plan, built_run, case
 
 from harness.cache.rows import UnitId
 from harness.cli.main import cli
-from harness.offline.export import read_csv, read_jsonl
+from harness.offline.export import format_for, read_csv, read_jsonl
 from harness.outcomes import UnitOutcome
 
 TEXT = "=cmd|' /C calc'!A0 \x00 \ud83d 🦷\r\n" + "long " * 40_000
@@ -56,6 +56,20 @@ def test_csv_and_jsonl_hold_the_same_records(store: str, tmp_path: Path) -> None
     records = list(read_jsonl(tmp_path / "out.jsonl"))
     assert list(read_csv(tmp_path / "out.csv")) == records
     assert len(records) == 3
+
+
+def test_the_ending_of_the_file_says_its_format(store: str, tmp_path: Path) -> None:
+    found = harness("export", "--store", store, "--out", "out.CSV")
+    assert (found.exit_code, "3 records written to out.CSV as csv" in found.stderr) == (0, True)
+    assert len(list(read_csv(tmp_path / "out.CSV"))) == 3
+    found = harness("export", "--store", store, "--out", "out.txt")
+    assert "3 records written to out.txt as jsonl" in found.stderr
+    assert list(read_jsonl(tmp_path / "out.txt")) == list(read_csv(tmp_path / "out.CSV"))
+    found = harness("export", "--store", store, "--format", "jsonl", "--out", "other.csv")
+    assert found.exit_code == 2 and not (tmp_path / "other.csv").exists()
+    assert "'other.csv' ends in .csv, which is csv, and --format says jsonl; leave" in found.stderr
+    assert format_for("csv", Path("x.txt")) == "csv" and format_for(None, Path("a.parquet")) == "parquet"
+    assert format_for(None, None) == format_for(None, Path("a.json")) == "jsonl"
 
 
 def test_a_file_is_replaced_only_by_force(store: str, tmp_path: Path) -> None:

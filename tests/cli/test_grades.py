@@ -197,6 +197,7 @@ WRONG_LINES: Mapping[str, tuple[str, str]] = {
     "truth": (line(value=True), f"a grade of '{QUESTION}' is 0 or 1, not true"),
     "text": (line(value="1"), f"a grade of '{QUESTION}' is 0 or 1, not \"1\""),
     "question": (line(question="D1_neglect"), f"unknown question 'D1_neglect'; did you mean '{QUESTION}'?"),
+    "question cut": (line(question="D1"), f"unknown question 'D1'; did you mean '{QUESTION}'?"),
     "no question": (line(question="-"), "there is no 'question'; add it"),
     "column": (line(modle="x"), "unknown column 'modle'; did you mean 'model'?"),
     "number as id": (line(case_id=1), "'case_id' must be text, got 1; put it in double quotes"),
@@ -277,7 +278,15 @@ def test_all_wrong_lines_are_counted_and_the_first_ones_named(shared: Path) -> N
     text = "\n".join([HEAD, *(row(value="x", case_id=f"c{number}") for number in range(30))])
     done = imported(shared, text=text)
     assert done.code == 2 and "line 2:" in done.err and "line 31:" not in done.err
-    assert "and 49 more" in done.err  # 29 unknown cases and 30 values, of which ten are named
+    assert "and 20 more" in done.err  # 29 unknown cases, of which nine are named, and one value in 30 lines
+
+
+def test_what_is_wrong_with_every_line_is_said_once(shared: Path) -> None:
+    text = "\n".join([HEAD, *(row(model="o3", value="0") for _ in range(9)), row(case_id="c2", model="o3")])
+    done = imported(shared, text=text)
+    told = "nothing was imported: 10 lines (2, 3, 4 ...): run 'night' has no model 'o3'; known: 'alpha'; "
+    assert done.code == 2 and f"{told}line 11: run 'night' has no case 'c2'" in done.err, done.err
+    assert "more" not in done.err
 
 
 def test_files_that_cannot_be_read_are_refused(shared: Path) -> None:

@@ -32,6 +32,8 @@ from sweep_kit import (
     write_config,
 )
 
+from harness.benchmarks.base import get_benchmark
+
 CASES = 4
 
 
@@ -136,6 +138,60 @@ def test_what_people_said_of_the_same_answers_stands_beside_the_step(  # F12 F19
     assert newer["grades_sha256"] != found["grades_sha256"]
 
 
+def test_grades_at_the_run_of_a_judge_are_sent_to_the_run_that_was_judged(
+    folder: Path, server: ScriptedServer
+) -> None:
+    ready_source(folder, CASES, "a,b")
+    assert harness(*step_args(folder, "--name", "verdicts")).code == 0
+    file = folder / "g.csv"
+    file.write_text(f"model,condition,case_id,question,value\na,both,c001,{QUESTION},1\n")
+    done = harness("grades", "import", "verdicts", file, "--rater", "ann", *store_of(folder))
+    assert done.code == 2
+    told = (
+        "nothing was imported: run 'verdicts' is a step (judge), and grades of what it "
+        f"looked at belong to run 'night': `harness grades import night {file}`; "
+        "line 2: run 'verdicts' has no model 'a'"
+    )
+    assert told in done.err, done.err
+
+
+def test_latest_is_the_newest_run_that_has_the_step(folder: Path, server: ScriptedServer) -> None:
+    where = store_of(folder)
+    pandent = ("run", "--benchmark", "pandent", "--models", "sim/steady", "--limit", "1", *where)
+    assert harness(*pandent, "--conditions", "report", "--name", "reports").code == 0
+    done = harness(*step_args(folder, "--dry-run", run="latest"))
+    assert done.code == 2 and "no run of the store has a step 'judge'" in done.err
+    ready_source(folder, CASES, "a")
+    assert harness(*pandent, "--conditions", "attribute:caries", "--name", "caries").code == 0
+    done = harness(*step_args(folder, "--json", run="latest"))
+    assert done.code == 0 and done.json["run"]["name"].startswith("judge-of-night")
+    told = "the latest run, 'caries', is of pandent, which has no step 'judge'; the latest that has"
+    assert f"{told} is 'night', which is taken" in done.err
+    done = harness("step", "normalise", "latest", "--model", "sim/steady", "--dry-run", *where)
+    assert done.code == 2 and "'caries'" in done.err  # its answers are no reports
+
+
+def test_a_missing_key_of_the_only_model_is_told_without_leaving_it_out(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready_source(folder, CASES, "a,b")
+    for name in ("OPENAI_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    place = ("--store", folder / "store.sqlite3")
+    done = harness("step", "judge", "night", "--model", "o3", *place)
+    assert done.code == 2 and "not set; give it, or choose another with --model" in done.err
+    run = ("run", "--benchmark", "triage", "--reformatter", "none", *place, "--models")
+    assert "not set; give it, or choose another with --models" in harness(*run, "o3").err
+    assert "not set; give it, or leave the model out" in harness(*run, "o3,gemini-3-flash").err
+
+
+def test_the_help_of_steps_promises_no_model(folder: Path) -> None:
+    for benchmark, kind in (("triage", "judge"), ("pandent", "normalise")):
+        assert getattr(get_benchmark(f"{benchmark}.{kind}"), "default_model", "?") is None
+        told = " ".join(harness("step", kind, "--help").out.split())
+        assert "Who is asked. Needed, as no model that the papers name can be asked" in told
+
+
 def test_commands_say_what_a_step_is_and_which_steps_follow_a_run(
     folder: Path, server: ScriptedServer
 ) -> None:
@@ -158,9 +214,10 @@ def test_commands_say_what_a_step_is_and_which_steps_follow_a_run(
     scored = harness("score", "verdicts", "--json", *where)
     assert "note: this is a step of run 'night': `harness score night`" in scored.err
     assert scored.out == done.out and '"night"' not in scored.out
-    row = next(row for row in records(folder, "verdicts") if row["step"]["case_id"] == "c001")
+    row = next(row for row in records(folder, "verdicts") if row["step"]["about"]["case_id"] == "c001")
     assert row["step"] == {
-        "kind": "judge", "source": source, "model": "a", "condition": "both", "case_id": "c001", "repeat": 1,
+        "kind": "judge", "source": source,
+        "about": {"model": "a", "condition": "both", "case_id": "c001", "repeat": 1},
     }  # fmt: skip
     assert all(row["step"] is None for row in records(folder, "night"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.cli.tables import Column, cut, display_width, render_table
+from harness.cli.tables import Column, cut, display_width, named_lines, render_table
 
 
 def test_columns_are_aligned_and_numbers_stand_right() -> None:
@@ -49,3 +49,18 @@ def test_control_characters_and_line_ends_cannot_break_the_table() -> None:
 
 def test_nothing_is_shown_as_a_dash() -> None:
     assert render_table([Column("x"), Column("y")], [[None, 0]], width=60).splitlines()[2] == "-  0"
+
+
+def test_a_name_that_has_to_be_typed_is_never_cut() -> None:
+    columns = [Column("run"), Column("last session"), Column("exit", right=True)]
+    name = "judge-of-a-run-of-many-models-over-night-1a2b3c4d"
+    rows = [(name, "2026-11-30T09:51:21Z", 0), ("night", None, 3)]
+    assert list(named_lines(columns, rows, 60)) == [
+        "run    last session          exit",
+        "-----  --------------------  ----",
+        name,
+        "       2026-11-30T09:51:21Z     0",
+        "night  -                        3",
+    ]
+    whole = list(named_lines(columns, rows, 80))
+    assert len(whole) == 4 and whole[2].startswith(f"{name}  2026")

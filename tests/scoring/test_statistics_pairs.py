@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import math
 from collections.abc import Mapping
 
@@ -10,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from harness.offline.score_ranking import places
+from harness.scoring import bootstrap
 from harness.scoring.statistics import (
     Replicates,
     Resampling,
@@ -19,6 +21,7 @@ from harness.scoring.statistics import (
     paired_differences,
     rank_stability,
     replicate,
+    sum_intervals,
 )
 
 Floats = NDArray[np.float64]
@@ -233,3 +236,10 @@ def test_the_shared_draws_keep_the_pairing_of_models() -> None:
     assert found["a"].shares == (1.0, 0.0)
     assert found["b"].shares == pytest.approx((1 - drawn, drawn))
     assert isinstance(replicate(scored(first), mean, drawing), Replicates)
+
+
+def test_the_examples_of_the_documentation_say_what_they_print() -> None:
+    for function, lines in ((sum_intervals, 2), (paired_bootstrap, 3)):
+        [found] = doctest.DocTestFinder(recurse=False).find(function, globs=dict(vars(bootstrap)))
+        assert len(found.examples) == lines
+        assert doctest.DocTestRunner().run(found).failed == 0

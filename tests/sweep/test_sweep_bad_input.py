@@ -38,7 +38,11 @@ def refused(done: Done, folder: Path, *words: str) -> None:
         (("--models", "gemini-3-flsh"), ("gemini-3-flsh", "gemini-3-flash")),
         (("--models", "nobody/x"), ("nobody",)),
         (("--models", ""), ("--models",)),
-        (("--conditions", "bothh"), ("bothh", "complaint")),
+        (("--conditions", "bothh"), ("bothh", "did you mean 'both'?", "complaint")),
+        (
+            ("--benchmark", "pandent", "--conditions", "caries"),
+            ("unknown condition 'caries' of pandent; did you mean 'attribute:caries'?", "known: report"),
+        ),
         (("--cases", "c0001"), ("c0001", "c000")),
         (("--again", "valide"), ("valide", "truncated")),
         (("--param", "temperature"), ("NAME=VALUE",)),
@@ -55,6 +59,13 @@ def test_a_name_that_does_not_exist_is_refused_with_the_mend(
     ready: Path, change: tuple[str, str], words: tuple[str, ...]
 ) -> None:
     refused(harness(*run_args(ready), *change), ready, *words)
+
+
+def test_a_reformatter_where_nobody_restates_is_refused(ready: Path) -> None:
+    run = ("run", "--benchmark", "pandent", "--models", "sim/steady", "--store", ready / "store.sqlite3")
+    done = harness(*run, "--reformatter", "gemini-3.5-flash-lite")
+    refused(done, ready, "pandent has no reformatter", "leave out --reformatter")
+    assert harness(*run, "--reformatter", "none", "--dry-run").code == 0
 
 
 def test_an_unknown_option_is_refused_with_the_nearest(ready: Path) -> None:

@@ -210,7 +210,7 @@ def test_repeats_are_cases_of_their_own_and_equal_answers_are_asked_about_once( 
     assert len(judged(server.arrivals)) == CASES + 1
     rows = records(folder)
     assert len(rows) == 4 * CASES == len({row["case_id"] for row in rows})
-    assert {row["step"]["repeat"] for row in rows} == {1, 2}
+    assert {row["step"]["about"]["repeat"] for row in rows} == {1, 2}
 
 
 def test_a_source_that_grows_is_asked_about_only_where_it_is_new(  # F24
@@ -321,11 +321,12 @@ def test_ids_of_a_step_are_unique_and_tell_their_unit_with_odd_names(
     assert done.code == 0, done.err
     rows = records(folder)
     assert len({row["case_id"] for row in rows}) == len(odd) == len(rows)
-    units = [[row["step"][key] for key in ("model", "condition", "case_id", "repeat")] for row in rows]
+    fields = ("model", "condition", "case_id", "repeat")
+    units = [[row["step"]["about"][key] for key in fields] for row in rows]
     assert sorted(units) == [[name, "both", one, 1] for one in sorted(odd)]
     for row in rows:
         shown = harness("explain", "--case", row["case_id"], "--json", *store_of(folder))
-        assert shown.code == 0 and shown.json["step"]["case_id"] == row["step"]["case_id"]
+        assert shown.code == 0 and shown.json["step"]["about"]["case_id"] == row["step"]["about"]["case_id"]
 
 
 def test_a_step_scores_the_same_for_ever_without_network_and_from_a_copy(  # F29 F49
@@ -369,7 +370,7 @@ def test_a_step_may_ask_several_times_and_its_attempts_are_its_own(
     server.script = script
     ready_source(folder, CASES)
     assert harness(*step_args(folder)).code == 0
-    stages = {row["step"]["case_id"]: row["stage"] for row in records(folder)}
+    stages = {row["step"]["about"]["case_id"]: row["stage"] for row in records(folder)}
     assert stages == {"c000": "attempt-1", "c001": "attempt-1", "c002": "attempt-2", "c003": "attempt-1"}
 
 
@@ -403,7 +404,7 @@ def test_a_judgement_is_what_fits_the_schema_and_never_a_digit_in_a_text(  # F12
     assert row["outcomes"] == {"unparsable": bad, "valid": 1} and row["n_units"] == bad + 1
     assert row["as_answered"]["share"] == row["valid_only"]["share"]
     assert (row["as_answered"]["share"]["value"], row["as_answered"]["share"]["n"]) == (0.0, 1)
-    found = {one["step"]["case_id"]: one["prediction"] for one in records(folder)}
+    found = {one["step"]["about"]["case_id"]: one["prediction"] for one in records(folder)}
     assert found.pop("c000") == {"score": 0, "reason": "as told"}
     assert list(found.values()) == [None] * bad
 

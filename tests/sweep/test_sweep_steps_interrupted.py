@@ -173,7 +173,7 @@ def test_again_asks_once_more_and_keeps_the_old_judgements(folder: Path, server:
     assert n_judged(server) == CASES
     assert harness(*step_args(folder, "--attempts", "1", "--again", "unparsable")).code == 0
     assert n_judged(server) == CASES + 1 and outcomes(folder) == {"valid": CASES}
-    (row,) = [row for row in records(folder) if row["step"]["case_id"] == "c003"]
+    (row,) = [row for row in records(folder) if row["step"]["about"]["case_id"] == "c003"]
     assert [one["used"] for one in row["exchanges"]] == [False, True]
 
 

@@ -14,12 +14,13 @@ from types import MappingProxyType
 from typing import Final, cast
 
 from harness.benchmarks.pandent.finding_values import teeth_in
-from harness.benchmarks.pandent.findings import FINDINGS, UNIVERSE
+from harness.benchmarks.pandent.findings import FINDINGS, UNIVERSE, replaced_teeth
 from harness.canonical import JSON
 
 RULES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "missing_tooth": "a tooth that is missing has no other finding; a missing unit of a bridge is X",
+        "bridge_unit": "an X between two teeth of a bridge stands for a tooth that is missing",
         "eruption": "no tooth is both erupted and partially erupted",
         "description": "what is not there is not described",
     }
@@ -51,6 +52,14 @@ def conflicts(findings: Mapping[str, JSON], erupted: Sequence[int] | None) -> It
             yield Conflict("missing_tooth", f"{finding.id!r} names {named}, which is in 'missing_teeth'")
         if isinstance(value, Mapping) and not value["flag"] and value["description"]:
             yield Conflict("description", f"{finding.id!r} is false but described")
+    for pattern in (
+        cast("list[str]", findings["bridge"] or []) if findings["missing_teeth"] is not None else ()
+    ):
+        if there := [tooth for tooth in replaced_teeth(pattern) if tooth not in missing]:
+            named = ", ".join(map(str, there))
+            yield Conflict(
+                "bridge_unit", f"'bridge' has X for {named} in {pattern!r}, which is not in 'missing_teeth'"
+            )
     partially = cast("list[int]", findings["partially_erupted_or_impacted"] or [])
     if both := sorted(set(partially).intersection(erupted or ())):
         named = ", ".join(map(str, both))

@@ -7,8 +7,9 @@ findings and counts 21: left and right sinus and left and right joint are taken 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
@@ -106,7 +107,7 @@ TABLE2: Final[tuple[str, ...]] = tuple(ABBREVIATIONS)
 """The nine findings of the paper's table 2: two are yes or no, seven are sets of teeth."""
 
 _BIT: Final[Mapping[int, int]] = MappingProxyType({tooth: 1 << bit for bit, tooth in enumerate(UNIVERSE)})
-_PLACE: Final[Mapping[int, tuple[str, int]]] = MappingProxyType(
+_PLACE: Final[Mapping[int, tuple[Arch, int]]] = MappingProxyType(
     {tooth: (arch, place) for arch, teeth in ARCHES.items() for place, tooth in enumerate(teeth)}
 )
 _UNIT: Final = re.compile(r"#?[1-4][1-8]|[Xx]", re.ASCII)
@@ -129,9 +130,10 @@ def bridge_pattern(text: str) -> str:
     """Return a bridge pattern in its one spelling: no "#", "X" upper case, from the patient's right to left.
 
     A pattern is two or more units joined by "-": a tooth's FDI number, or X for one without its own number
-    (the paper prints "#25-#26-X", where 27 is missing). With one number alone the direction is unknown, and
-    the pattern stays as it is written. Raises ValueError that says what is wrong: units of another form,
-    fewer than two, none with a number, a tooth twice, two jaws, or not in the arch's order.
+    (the paper prints "#25-#26-X", where 27 is missing), one X for each tooth of the arch that is replaced.
+    With one number alone the direction is unknown, and the pattern stays as it is written. Raises ValueError
+    that says what is wrong: units of another form, fewer than two, none with a number, a tooth twice, two
+    jaws, not in the arch's order, numbers with too few or too many X between them, X beyond the arch's end.
     """
     units = text.split("-")
     for unit in units:
@@ -147,15 +149,58 @@ def bridge_pattern(text: str) -> str:
         raise ValueError("its teeth stand in two jaws")
     if len(set(places)) < len(places):
         raise ValueError("it names a tooth twice")
-    if places != sorted(places):
+    turned = places != sorted(places)
+    if turned:
         plain.reverse()
         places.reverse()
     if places != sorted(places):
         raise ValueError("its teeth are not in the order of the arch")
+    if (fault := _span_fault(plain, turned=turned)) is not None:
+        raise ValueError(fault)
     return "-".join(plain)
+
+
+def replaced_teeth(pattern: str) -> tuple[int, ...]:
+    """Return the teeth that X stands for between two numbered units of a pattern in its one spelling.
+
+    What an X at an end stands for is left out: some write it for a unit that hangs on its neighbour.
+    """
+    units = pattern.split("-")
+    numbered = [at for at, unit in enumerate(units) if unit != "X"]
+    arch, place = _PLACE[int(units[numbered[0]])]
+    between = range(numbered[0], numbered[-1])
+    return tuple(ARCHES[arch][place + at - numbered[0]] for at in between if units[at] == "X")
 
 
 def bridge_teeth(patterns: Iterable[str]) -> tuple[int, ...]:
     """Return the numbered teeth of sound patterns, ascending, each once."""
     units = {unit.removeprefix("#") for pattern in patterns for unit in pattern.split("-")}
     return tuple(sorted(int(unit) for unit in units if unit not in "Xx"))
+
+
+def _span_fault(units: Sequence[str], *, turned: bool) -> str | None:
+    """Return what is wrong with how units in the arch's order stand side by side; None if nothing is.
+
+    `turned`: they were written the other way round, and are named so.
+    """
+    numbered = [(at, *_PLACE[int(unit)]) for at, unit in enumerate(units) if unit != "X"]
+    for (before, _, left), (after, _, right) in pairwise(numbered):
+        if after - before != right - left:
+            return _gap_fault(
+                units[after if turned else before], units[before if turned else after], right - left - 1
+            )
+    (first, arch, place), (last, _, final) = numbered[0], numbered[-1]
+    ends = [(first, len(units) - 1 - last)]
+    if len(numbered) == 1:
+        ends.append(ends[0][::-1])
+    if all(before > place or final + after >= len(ARCHES[arch]) for before, after in ends):
+        return f"an X of it stands beyond the last tooth of the {arch}"
+    return None
+
+
+def _gap_fault(one: str, two: str, between: int) -> str:
+    """Return what is wrong with the units between two numbers that have `between` teeth between them."""
+    should = "-".join((one, *["X"] * between, two))
+    if not between:
+        return f"teeth {one} and {two} are neighbours: write {should}"
+    return f"teeth {one} and {two} are no neighbours: write X for each replaced tooth, as in {should}"

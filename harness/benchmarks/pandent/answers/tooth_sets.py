@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Final
 
 from harness.benchmarks.pandent.answers.symbols import Symbol
 from harness.benchmarks.pandent.answers.unreadable import Unreadable
-from harness.benchmarks.pandent.findings import ARCHES, UNIVERSE, bridge_pattern, bridge_teeth
+from harness.benchmarks.pandent.findings import UNIVERSE, bridge_pattern, bridge_teeth
 
 _TEETH: Final = frozenset(UNIVERSE)
 _COUNTED: Final = frozenset(
@@ -80,14 +79,7 @@ def _bridge(symbol: Symbol) -> Symbol:
         pattern = bridge_pattern(_HASH.sub("", symbol.text))
     except ValueError:
         raise Unreadable("bridge", symbol.text) from None
-    units = pattern.split("-")
-    if any("X" not in pair and not _neighbours(*map(int, pair)) for pair in pairwise(units)):
-        raise Unreadable("bridge", symbol.text)
     return Symbol("teeth", "pattern", pattern, frozenset(bridge_teeth([pattern])), marked=True)
-
-
-def _neighbours(left: int, right: int) -> bool:
-    return any(abs(arch.index(left) - arch.index(right)) == 1 for arch in ARCHES.values() if left in arch)
 
 
 def _marker(found: Sequence[Symbol], place: int) -> str | None:
