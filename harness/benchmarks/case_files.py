@@ -180,12 +180,23 @@ def _state(found: os.stat_result) -> tuple[int, ...]:
 
 
 def _objects(name: str, file: Iterable[bytes]) -> Iterator[Line | str]:
-    """Yield each object, or what is wrong with its line. Only LF ends a line: U+2028 may stand in text."""
+    """Yield each object, or what is wrong with its line. Only LF ends a line: U+2028 may stand in text.
+
+    A file that begins with a bracket alone in its line is no JSON lines: that is said once, for all of it.
+    """
+    first = True
     for number, ended in enumerate(file, start=1):
         raw = ended.removesuffix(b"\n")
         if number == 1:
             raw = raw.removeprefix(_BOM)
+        if first and raw.strip() in (b"{", b"["):
+            yield (
+                f"{name} line {number}: {raw.decode().strip()!r} stands alone in its line; write each object "
+                "on one line, with no list around them and no comma between them"
+            )
+            return
         if raw.strip():
+            first = False
             yield _object(name, number, raw)
 
 

@@ -9,6 +9,7 @@ import click
 
 from harness.cli.options import print_json
 from harness.cli.tables import Column, named_lines, terminal_width
+from harness.costs import OUTPUT_LIMIT_PARAMS, output_limit
 from harness.dry_run import Forecast, Restating
 from harness.planning import Plan
 from harness.unit_states import UnitStates
@@ -38,6 +39,8 @@ def print_forecast(
     for line in table(forecasts, terminal_width()):
         click.echo(line)
     click.echo("in and out: tokens; these and USD: from one short answer a unit to all attempts\nin full")
+    if assumed := _assumed(forecasts, plan):
+        _print_filled(assumed)
     asked = [one for one in restating if one.asks]
     for reformatter in asked:
         _print_filled(_told(reformatter))
@@ -48,6 +51,21 @@ def print_forecast(
     unpriced += [one.model.name for one in asked if one.unpriced and one.model.name not in unpriced]
     if unpriced:
         _print_filled(f"price unknown: {', '.join(unpriced)}")
+
+
+def _assumed(forecasts: Sequence[Forecast], plan: Plan) -> str:
+    """Say how long an answer may be where nothing but the model's own limit says so; "" if it is never so."""
+    limits: dict[int, list[str]] = {}
+    for one in forecasts:
+        model_plan = plan.models[one.model]
+        limit = output_limit(model_plan.model, model_plan.params)
+        chosen = any(name in model_plan.params for name in OUTPUT_LIMIT_PARAMS)
+        if one.usd_high and limit is not None and not chosen:
+            limits.setdefault(limit, []).append(one.model)
+    if not limits:
+        return ""
+    each = [f"{limit} tokens ({', '.join(models)})" for limit, models in sorted(limits.items())]
+    return f"the high end assumes answers of {', '.join(each)}; give --param max_tokens=N or --max-cost"
 
 
 def _told(one: Restating) -> str:

@@ -53,6 +53,21 @@ def test_every_problem_is_listed_and_the_exit_is_2(tmp_path: Path) -> None:
     assert "problems in" in result.stderr
 
 
+def test_an_object_on_several_lines_is_told_once(tmp_path: Path) -> None:
+    folder = written_sample(tmp_path / "mine")
+    lines = (folder / "cases.jsonl").read_text(encoding="utf-8").splitlines()
+    spread, listed = json.dumps(json.loads(lines[0]), indent=2), ",\n".join(lines)
+    for text in (spread, f"[\n{listed}\n]", "\n{\r\n}"):
+        (folder / "cases.jsonl").write_text(text, encoding="utf-8")
+        result = data("check", "--benchmark", "triage", "--data", str(folder))
+        [told] = result.stdout.splitlines()
+        assert result.exit_code == 2 and "stands alone in its line; write each object on one line" in told
+    # Elsewhere it is a fault of its own line.
+    (folder / "cases.jsonl").write_text("\n".join([*lines, "{"]), encoding="utf-8")
+    [told] = data("check", "--benchmark", "triage", "--data", str(folder)).stdout.splitlines()
+    assert f"line {len(lines) + 1}: no JSON object" in told
+
+
 def test_problems_are_facts_too(tmp_path: Path) -> None:
     result = data("check", "--benchmark", "triage", "--data", str(tmp_path / "gone"), "--json")
     told = json.loads(result.stdout)

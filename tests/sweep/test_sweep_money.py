@@ -234,6 +234,20 @@ def test_a_forecast_prices_long_requests_by_their_tier(tmp_path: Path) -> None:
     assert tiered["usd_high"] == pytest.approx(10 * plain["usd_high"])
 
 
+def test_a_forecast_says_which_length_of_answers_makes_its_high_end(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 1)
+    configure(tmp_path, "http://127.0.0.1:9")
+    asked = run_args(tmp_path, "--dry-run", models="a,b,free")
+    assert "assumes answers" not in harness(*asked).out  # max_tokens of the configuration says how long
+    config = tmp_path / "harness.toml"
+    text = config.read_text().replace("params = { max_tokens = 1000 }", "max_output_tokens = 64000")
+    config.write_text(text)
+    told = " ".join(harness(*asked).out.split())
+    words = "the high end assumes answers of 64000 tokens (a, b); give --param max_tokens=N or --max-cost"
+    assert words in told and told.count("assumes answers") == 1
+    assert "assumes answers" not in harness(*asked, "--param", "max_tokens=500").out
+
+
 def restating(folder: Path, *more: str | Path, models: str, reformatter: str = "fixer") -> Any:
     asked = run_args(folder, "--dry-run", "--json", *more, models=models, reformatter=reformatter)
     return harness(*asked).json["reformatters"]
