@@ -70,6 +70,13 @@ def _heading(score: Json, width: int) -> Iterator[str]:
     if "step" in score:
         step = score["step"]
         yield from wrap(f"{step['kind']} by {step['model']}, of run {step['source'][:12]}", width)
+        changed = step["answers_changed"]
+        if changed:
+            yield from wrap(
+                f"*** OF EARLIER ANSWERS: {changed} of those that are followed here were asked again since, "
+                f"and are others now: `harness step {step['kind']} ...` once more asks about them ***",
+                width,
+            )
     if warnings:
         yield from wrap(f"*** {' - '.join(warnings)}: no evidence about real models ***", width)
 

@@ -81,6 +81,7 @@ SCORES = (
     "offline/derived.py",
     "offline/graded_units.py",
     "offline/model_units.py",
+    "offline/new_answers.py",
     "offline/references.py",
     "offline/row_units.py",
     "offline/score.py",

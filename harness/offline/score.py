@@ -12,6 +12,7 @@ from harness.cache.store import Store
 from harness.offline.derived import DerivedTables
 from harness.offline.graded_units import GradedUnits, graded_units
 from harness.offline.model_units import ANSWERED, ModelUnits, numbers_of, scored_together, targets
+from harness.offline.new_answers import new_answers
 from harness.offline.references import References, correct_references
 from harness.offline.replay import ReplayedUnit, Replayer
 from harness.offline.replay_stream import replay_units
@@ -70,7 +71,8 @@ class _Scoring:
 
     async def score(self, references: References) -> Score:
         self._case_errors = await self._find_case_errors()
-        self._graded = await graded_units(self._store, self._stored)
+        new = await new_answers(self._store, self._stored)
+        self._graded = await graded_units(self._store, self._stored, new)
         models = await self._model_rows()
         rows: list[Row] = []
         for condition in _conditions_of(models, self._scorer.together):
@@ -87,6 +89,7 @@ class _Scoring:
             },
             common=await self._common_cases(models),
             changes=self._changes,
+            answers_changed=sum(not one.seen for one in new.values()),
             agreement=None if self._graded is None else self._graded.to_json(),
         )
 

@@ -61,6 +61,8 @@ class Score:
     case_errors: Mapping[str, tuple[str, ...]]
     common: Mapping[str, CommonCases]
     changes: Changes
+    answers_changed: int = 0
+    """Of a step: answers that it was shown and that are others now (see `harness.offline.new_answers`)."""
     agreement: Mapping[str, JSON] | None = None
     """Of a step whose units people graded too (see `harness.offline.graded_units`)."""
 
@@ -111,6 +113,7 @@ class Score:
                 "model": model,
                 "source": step.source,
                 "not_shown": [asdict(one) for one in step.not_shown],
+                "answers_changed": self.answers_changed,
             },
             **({} if self.agreement is None else {"agreement": self.agreement}),
         }

@@ -203,7 +203,8 @@ def test_a_column_of_a_condition_that_was_not_asked_is_not_there() -> None:
 def test_where_both_readings_are_one_there_is_one_table() -> None:
     verdicts = {"failure.any.case_share": metric(0.25, 240)}
     judged = row("m", None) | {"as_answered": verdicts, "valid_only": verdicts}
-    step = {"kind": "judge", "model": "j", "source": "0123456789abcdef", "not_shown": []}
+    source = {"source": "0123456789abcdef", "not_shown": [], "answers_changed": 0}
+    step = {"kind": "judge", "model": "j", **source}
     text = render(score(judged, benchmark="triage.judge", step=step))
     assert "both: judged (an answer without a verdict is in no number)" in text
     assert "worst value" not in text and "valid answers only" not in text

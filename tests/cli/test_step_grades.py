@@ -70,6 +70,11 @@ def test_grades_of_an_answer_that_was_asked_again_are_not_compared_with_verdicts
     ask_source(folder, "--again", "valid")
     second = harness(*step_args(folder, "--json")).json["run"]["name"]
     assert second != first
+    for step, others in ((first, 1), (second, 0)):
+        done = harness("score", step, "--json", *store_of(folder))
+        assert done.json["step"]["answers_changed"] == others
+        shown = harness("score", step, *store_of(folder)).out
+        assert ("OF EARLIER ANSWERS: 1" in shown) is bool(others)
     for step in (first, second):
         assert compared(folder, step) == ({"c000": (0, 0)}, 1)
     told = harness("score", second, *store_of(folder)).out
