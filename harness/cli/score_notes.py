@@ -33,10 +33,8 @@ def notes(score: Json, shown: Sequence[str], unseen: Sequence[str], width: int) 
     for legend in dict.fromkeys(table.legend for table in tables if table.legend):
         yield from wrap(legend, width)
     yield from _baselines(score, dict(zip(shown, tables, strict=True)), width)
-    yield from wrap(
-        "n: units scored; cov%: units with a usable answer; ranks: by the first column, of complete models",
-        width,
-    )
+    ranks = "; ranks: by the first column, of complete models" if any(one.main_metric for one in tables) else ""
+    yield from wrap(f"n: units scored; cov%: units with a usable answer{ranks}", width)
     yield from wrap(_interval_note(score), width)
     if unseen:
         yield from wrap(f"in the JSON only: {', '.join(unseen)}", width)
