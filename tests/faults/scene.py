@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import random
@@ -104,6 +105,9 @@ class Scene:
         path = os.pathsep.join(filter(None, (str(INSIDE), os.environ.get("PYTHONPATH"))))
         env = {"LAB_API_KEY": KEY, "PYTHONPATH": path, "FAULTS_TRAP": json.dumps(dict(trap or {}))}
         process = spawn(*self._words(*more), cwd=self.folder, env=env, prefix=prefix)
+        # Nobody reads its scores while requests are awaited, and they are more than a pipe holds.
+        if process.stdout is not None and hasattr(fcntl, "F_SETPIPE_SZ"):
+            fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 1 << 20)
         self.processes.append(process)
         return process
 
