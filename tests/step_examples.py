@@ -9,7 +9,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -115,6 +115,17 @@ def install(patch: pytest.MonkeyPatch, judge: Step | None = None) -> None:
     """Make the small judge the step "judge" of triage."""
     known: Mapping[str, Step] = getattr(triage, "steps", {})
     patch.setattr(triage, "steps", {**known, "judge": judge or SmallJudge()}, raising=False)
+
+
+def with_small_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fixture: triage has the small judge."""
+    install(monkeypatch)
+
+
+def answering_server() -> Iterator[ScriptedServer]:
+    """A fixture: a server that answers cases, and judges."""
+    with ScriptedServer(answering) as server:
+        yield server
 
 
 def is_judging(arrival: Arrival) -> bool:

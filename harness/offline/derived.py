@@ -76,7 +76,7 @@ class DerivedTables:
         for _, key, numbers in self._units():
             if numbers is not None:
                 scores = {
-                    metric: (value, "there is no answer" if value is None else None)
+                    metric: (value, "no value for this unit" if value is None else None)
                     for metric, value in self._score_unit(numbers, condition=key[1]).items()
                 }
                 yield from score_values(self._run.id, UnitId(*key), scores, self._scorer)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,14 @@ from step_examples import (
     SECRET,
     SmallJudge,
     answering,
+    answering_server,
     ask_source,
     install,
     is_judging,
     ready_source,
     step_args,
     store_of,
+    with_small_judge,
 )
 from sweep_kit import (
     case_number,
@@ -36,16 +37,8 @@ from harness.benchmarks.base import get_benchmark
 
 CASES = 4
 
-
-@pytest.fixture(autouse=True)
-def small_judge(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch)
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(answering) as server:
-        yield server
+small_judge = pytest.fixture(autouse=True)(with_small_judge)
+server = pytest.fixture(answering_server)
 
 
 @pytest.fixture

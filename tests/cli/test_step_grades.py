@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from scripted_replies import Arrival, Reply, chat_reply
 from scripted_server import ScriptedServer
-from step_examples import QUESTION, SECRET, answering, ask_source, install, is_judging, step_args, store_of
+from step_examples import (
+    QUESTION,
+    SECRET,
+    answering,
+    answering_server,
+    ask_source,
+    is_judging,
+    step_args,
+    store_of,
+    with_small_judge,
+)
 from sweep_kit import answer_text, case_number, harness, labels_of, write_cases, write_config
 
 CASES = 3
 
-
-@pytest.fixture(autouse=True)
-def small_judge(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch)
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(answering) as server:
-        yield server
+small_judge = pytest.fixture(autouse=True)(with_small_judge)
+server = pytest.fixture(answering_server)
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ async def check_scores(built: Built, score: Any) -> None:
         assert record.outcome is OUTCOMES[kind_of(record.unit)]
     async for one in built.store.unit_scores(built.run.id):
         n_scores += 1
-        assert (one.value is None) == (one.reason == "there is no answer")
+        assert (one.value is None) == (one.reason == "no value for this unit")
     n_units = len(built.plan.cases) * len(built.plan.models)
     errors = sum(counts["provider_error"] for counts in expected(built.plan).values())
     assert (n_records, n_scores) == (n_units, 5 * (n_units - errors))

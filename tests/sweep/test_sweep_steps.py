@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from step_examples import (
     SECRET,
     SmallJudge,
     answering,
+    answering_server,
     ask_source,
     install,
     is_judging,
@@ -23,6 +23,7 @@ from step_examples import (
     ready_source,
     step_args,
     store_of,
+    with_small_judge,
 )
 from sweep_kit import (
     answer_text,
@@ -39,16 +40,8 @@ from harness.benchmarks.triage.task import Triage
 
 CASES = 4
 
-
-@pytest.fixture(autouse=True)
-def small_judge(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch)
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(answering) as server:
-        yield server
+small_judge = pytest.fixture(autouse=True)(with_small_judge)
+server = pytest.fixture(answering_server)
 
 
 @pytest.fixture

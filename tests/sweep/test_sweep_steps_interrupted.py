@@ -7,7 +7,6 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,13 +15,14 @@ from scripted_server import ScriptedServer
 from step_examples import (
     SECRET,
     answering,
-    install,
+    answering_server,
     is_judging,
     judged,
     ready_source,
     spawn_step,
     step_args,
     store_of,
+    with_small_judge,
 )
 from sweep_kit import (
     case_number,
@@ -39,16 +39,8 @@ SOON = {"retry-after-ms": "1"}
 CASES = 16
 IN_FLIGHT = 4
 
-
-@pytest.fixture(autouse=True)
-def small_judge(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch)
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer(answering) as server:
-        yield server
+small_judge = pytest.fixture(autouse=True)(with_small_judge)
+server = pytest.fixture(answering_server)
 
 
 @pytest.fixture
