@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
-import io
 import re
-import sys
 from pathlib import Path
 from types import ModuleType
 from typing import cast
 
 import numpy as np
 import pytest
+from drawn_samples import check_same, files, load_tool
 from PIL import Image
 
 from harness.benchmarks.base import CaseSet
@@ -23,7 +21,6 @@ from harness.canonical import JSON
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SAMPLE = CHECKOUT / "harness" / "benchmarks" / "pandent" / "sample"
-TOOLS = CHECKOUT / "tools"
 TABLE4 = CHECKOUT.parent / "shared" / "spec" / "paper-tables" / "pandent-table4-prevalence.csv"
 IN_TABLE4 = {
     "Root-Canal Tx": "root_canal_treatment", "Artificial Crown": "artificial_crown",
@@ -42,22 +39,7 @@ def cases() -> CaseSet:
 
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
-    path = TOOLS / "draw_pandent_sample.py"
-    if not path.exists():
-        pytest.skip("the drawing tool is only in a checkout")
-    spec = importlib.util.spec_from_file_location("draw_pandent_sample", path)
-    assert spec is not None
-    assert spec.loader is not None
-    made, before = importlib.util.module_from_spec(spec), list(sys.path)
-    try:
-        spec.loader.exec_module(made)
-    finally:
-        sys.path[:] = before
-    return made
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return load_tool("draw_pandent_sample")
 
 
 def stated(cases: CaseSet) -> list[dict[str, JSON]]:
@@ -141,11 +123,4 @@ def test_it_is_redrawn_to_the_same_content(tool: ModuleType, tmp_path: Path) -> 
     old, new = files(SAMPLE), files(tmp_path)
     assert len(old) == 24 + 2
     assert len(new) == 4 + 2
-    for name in new:
-        if name.endswith(".jpg") and old[name] != new[name]:  # another encoder: compare what is seen
-            first, second = (
-                np.asarray(Image.open(io.BytesIO(data[name])), dtype=float) for data in (old, new)
-            )
-            assert np.abs(first - second).mean() < 1.0, name
-        else:
-            assert old[name] == new[name], name
+    check_same(old, new)
