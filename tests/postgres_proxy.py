@@ -68,7 +68,11 @@ class PostgresProxy:
         if self.stays_away:
             writer.transport.abort()
             return
-        back_reader, back_writer = await self._connect()
+        try:
+            back_reader, back_writer = await self._connect()
+        except OSError:  # the server behind is away: the client meets that too
+            writer.transport.abort()
+            return
         self._writers |= {writer, back_writer}
         dropping = asyncio.Event()
         pumps = [
