@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from harness.benchmarks.base import BENCHMARKS
+from harness.benchmarks.registry import BENCHMARKS
 from harness.canonical import JSON
 from harness.catalogue import CATALOGUE_DIR, Entry, named_tables, read_catalogue
 from harness.errors import ConfigError, UnknownNameError

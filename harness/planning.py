@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.attempts import attempt_policy
-from harness.benchmarks.base import Benchmark, Case, CaseSet, Prompt, get_benchmark
+from harness.benchmarks.base import Benchmark, Case, CaseSet, Prompt
 from harness.benchmarks.prompts import load_prompt, read_prompt_file
+from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.steps import Step
 from harness.cache.key import endpoint_identity
 from harness.canonical import JSON, canonical_json, sha256_hex

@@ -11,8 +11,9 @@ from typing import Any
 from sqlalchemy import insert
 from stored_run_builder import EXTRACTION, FILLING, IMAGE, SCALING, Built, Plan, answer, body, case
 
-from harness.benchmarks.base import Case, get_benchmark
+from harness.benchmarks.base import Case
 from harness.benchmarks.prompts import render
+from harness.benchmarks.registry import get_benchmark
 from harness.cache.exchange_rows import make_row
 from harness.cache.rows import Link, NewExchange, UnitId, UnitState
 from harness.cache.tables import EXCHANGE, UNIT, UNIT_EXCHANGE

@@ -24,12 +24,13 @@ from harness.answers.extraction import extract, unchanged
 from harness.answers.readings import read_answer
 from harness.answers.validation import Validator
 from harness.attempts import attempt_policy, read_reply
-from harness.benchmarks.base import Case, CaseSet, get_benchmark
+from harness.benchmarks.base import Case, CaseSet
 from harness.benchmarks.pandent.answers.parsing import parse_answer
 from harness.benchmarks.pandent.cases import check_cases, load_cases
 from harness.benchmarks.pandent.clinical_reports import compose
 from harness.benchmarks.pandent.finding_values import answer_code, value_faults, value_of
 from harness.benchmarks.pandent.findings import BY_ID, FINDINGS, UNIVERSE
+from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.triage.taxonomy import LABELS
 from harness.canonical import JSON, canonical_json
 from harness.config import load_config

@@ -29,7 +29,7 @@ from sweep_kit import (
 )
 
 import harness.benchmarks.triage as triage
-from harness.benchmarks.base import MetricColumn, MetricValue, Prompt, Scored, ScoreTable, UnitTable
+from harness.benchmarks.base import MetricColumn, MetricValue, Prompt, Question, Scored, ScoreTable, UnitTable
 from harness.benchmarks.steps import Answer, Graded, Made, NoCase, Step, StepCase
 from harness.canonical import JSON, sha256_hex
 from harness.messages import Schema
@@ -58,7 +58,7 @@ class SmallJudge(Step):
     default_model: str | None = None
     fields = frozenset({"complaint", "reasoning"})
     scorer = "small-judge-1"
-    questions: Mapping[str, tuple[JSON, ...]] = {QUESTION: (0, 1)}
+    questions: Mapping[str, Question] = {QUESTION: Question((0, 1))}
 
     def step_case(self, answer: Answer) -> Made:
         assert isinstance(answer.prediction, Mapping)

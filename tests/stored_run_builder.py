@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from harness.benchmarks.base import Case, CaseSet, Prompt, get_benchmark
+from harness.benchmarks.base import Case, CaseSet, Prompt
+from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.triage.taxonomy import answer_of
 from harness.cache.rows import Link, NewExchange, Run, UnitId, UnitState
 from harness.cache.store import Store

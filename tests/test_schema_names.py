@@ -15,7 +15,7 @@ from wire_doubles import answer, ask, model, plain
 
 from harness.answers.readings import read_answer
 from harness.answers.validation import Validator
-from harness.benchmarks.base import get_benchmark
+from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.triage.taxonomy import answer_of
 from harness.cache.key import names_sent, read_document, stored_document
 from harness.canonical import JSON

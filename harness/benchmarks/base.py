@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, cast
 
 from harness.answers.readings import TextReader
-from harness.canonical import JSON
-from harness.errors import ConfigError, UnknownNameError
+from harness.canonical import JSON, canonical_json
 from harness.media import Media
 from harness.messages import Message, Schema
 from harness.outcomes import UnitOutcome
@@ -82,6 +80,32 @@ class Filled:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """What people, a step's model or an outside tool say of one unit, and the scores use.
+
+    A grade is one of `values`; without values it is a number from `low` to `high`, both included.
+    """
+
+    values: tuple[JSON, ...] = ()
+    low: float = 0.0
+    high: float = 1.0
+
+    def takes(self, value: JSON) -> bool:
+        """Tell whether a grade may have this value."""
+        if self.values:
+            return canonical_json(value) in set(map(canonical_json, self.values))
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return is_number and self.low <= cast("float", value) <= self.high
+
+    @property
+    def range_text(self) -> str:
+        """Return the values as a sentence names them."""
+        if self.values:
+            return " or ".join(canonical_json(value).decode("ascii") for value in self.values)
+        return f"a number from {self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True, slots=True)
 class MetricValue:
     """One number with its n, or null with a reason. `sd` is over repeats, where there are several."""
 
@@ -142,13 +166,15 @@ class ScoreTable:
 class Scored:
     """One unit as scorers see it; `prediction` None when the unit is unusable.
 
-    Where a condition wants free text, the prediction is that text.
+    Where a condition wants free text, the prediction is that text. `grades`: question -> the grade that
+    stands, of those who were chosen to grade this run; without the questions that nobody answered.
     """
 
     case: Case
     condition: str
     outcome: UnitOutcome
     prediction: JSON
+    grades: Mapping[str, JSON] = field(default_factory=dict)
 
 
 class Subject(NamedTuple):
@@ -210,6 +236,15 @@ class Benchmark(Protocol):
     """Name and version of the scoring code, e.g. "triage-1"."""
     conventions: Mapping[str, tuple[str, ...]]
     """Named options of the scores, each with its values, the default first."""
+    questions: Mapping[str, Question]
+    """What is graded of a unit, and enters its scores as `Scored.grades`; empty: nothing is."""
+
+    def asks(self, case: Case, condition: str) -> bool:
+        """Tell whether a condition is asked of a case; where it is not, there is no unit.
+
+        Depends on what `cases` know of it alone, and a run's snapshot keeps: not on paths.
+        """
+        ...
 
     def sample_dir(self) -> Path:
         """Return the folder of the bundled synthetic sample."""
@@ -312,6 +347,16 @@ class Benchmark(Protocol):
         """Return metric path -> interval of one row, of all its repeats together; a path may be left out."""
         ...
 
+    def across(
+        self, condition: str, rows: Mapping[str, Mapping[str, MetricValue]]
+    ) -> Mapping[str, Mapping[str, MetricValue]]:
+        """Return model -> further metrics of its row that all models' rows are needed for.
+
+        `rows`: the metrics of every complete model in a condition or union, in one of the two readings. An
+        adjustment for many comparisons is such a number.
+        """
+        ...
+
     def score_unit(
         self, numbers: Sequence[float], condition: str, conventions: Mapping[str, str]
     ) -> Mapping[str, float | None]:
@@ -337,37 +382,3 @@ class Benchmark(Protocol):
         it, in any order.
         """
         ...
-
-
-def chosen_conventions(benchmark: Benchmark, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Return every convention with the value that is wanted, else its default. Raises ConfigError."""
-    for name, value in wanted.items():
-        known = benchmark.conventions.get(name)
-        if known is None:
-            raise ConfigError(
-                f"unknown convention {name!r} of {benchmark.name}; known: {', '.join(benchmark.conventions)}"
-            )
-        if value not in known:
-            raise ConfigError(f"convention {name!r} cannot be {value!r}; known: {', '.join(known)}")
-    return {name: wanted.get(name, values[0]) for name, values in benchmark.conventions.items()}
-
-
-BENCHMARKS = {"pandent": "harness.benchmarks.pandent", "triage": "harness.benchmarks.triage"}
-
-STEPS = {"judge": ("triage",), "normalise": ("pandent",)}
-"""Kind of step -> the benchmarks that have one, in `steps` of their package."""
-
-
-def get_benchmark(name: str) -> Benchmark:
-    """Return a benchmark by name, or one of its steps, as in "triage.judge".
-
-    Each package holds one, named `benchmark`, and its steps by kind as `steps`. Raises UnknownNameError.
-    """
-    base, dot, kind = name.partition(".")
-    if base not in BENCHMARKS:
-        raise UnknownNameError(f"unknown benchmark {name!r}; known: {', '.join(sorted(BENCHMARKS))}")
-    if dot and base not in STEPS.get(kind, ()):
-        known = ", ".join(one for one, owners in STEPS.items() if base in owners) or "none"
-        raise UnknownNameError(f"{base} has no step {kind!r}; it has: {known}")
-    package = import_module(BENCHMARKS[base])
-    return cast(Benchmark, package.steps[kind] if dot else package.benchmark)

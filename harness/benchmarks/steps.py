@@ -7,29 +7,21 @@ A step is a benchmark whose cases are made from another run's units, one case a 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, Final, NoReturn, TypeAlias, cast
 
-from harness.answers.readings import TextReader
-from harness.benchmarks.base import (
-    BENCHMARKS,
-    Benchmark,
-    Case,
-    CaseSet,
-    Filled,
-    MetricValue,
-    Prompt,
-    Subject,
-)
+from harness.benchmarks.base import Case, CaseSet, Prompt, Question, Subject
 from harness.benchmarks.prompts import check_placeholders, placeholders, render
+from harness.benchmarks.registry import BENCHMARKS
+from harness.benchmarks.task import Task
 from harness.cache.rows import UnitId
 from harness.canonical import JSON
 from harness.errors import ConfigError
+from harness.media import Media
 from harness.media_reading import MediaReader
 from harness.messages import Message, Schema, TextPart
 from harness.outcomes import UnitOutcome
@@ -77,12 +69,14 @@ class StepCase:
 
     fields: Mapping[str, str]
     reference: Mapping[str, JSON]
+    media: Mapping[str, tuple[Media, ...]] = field(default_factory=dict)
+    """Of the case that was asked about, by role: the step shows them too."""
 
 
 Made: TypeAlias = StepCase | NoCase
 
 
-class Step(ABC):
+class Step(Task, ABC):
     """A benchmark of this kind; a subclass says what is shown, asked and counted.
 
     `name` is that of the benchmark that it belongs to, a dot, and its `kind`; it has one condition, its kind.
@@ -98,14 +92,12 @@ class Step(ABC):
     fields: ClassVar[frozenset[str]]
     """What the prompt may name, and must, of a step case."""
 
-    reformatter: str | None = None
-    reformatter_departure: str | None = None
-    default_params: Mapping[str, JSON] = MappingProxyType({})
-    image_recipe: str | None = None
     scorer: str
-    conventions: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-    questions: Mapping[str, tuple[JSON, ...]] = MappingProxyType({})
-    """What people grade answers by as the step does: question -> the values that a grade may have."""
+    questions: Mapping[str, Question] = MappingProxyType({})
+    """What the step says of an answer, one grade a question, and people can be asked as well.
+
+    Where the benchmark's own questions are among them, a run of the step can grade the run that it follows.
+    """
 
     @property
     def name(self) -> str:
@@ -138,10 +130,6 @@ class Step(ABC):
         """Return the schema that an answer must fit; None: free text."""
         return None
 
-    def text_reader(self, condition: str) -> TextReader | None:
-        """Return how text answers are read; None: they stand as they are."""
-        return None
-
     def check_prompt(self, prompt: Prompt, condition: str) -> None:
         """Raise ConfigError for a prompt that names anything else, or leaves anything out."""
         check_placeholders(prompt, self.fields)
@@ -160,38 +148,8 @@ class Step(ABC):
         source = source_of(case)
         return Subject(source.model, source.condition)
 
-    def prepared(self, conventions: Mapping[str, str]) -> AbstractContextManager[Benchmark]:
-        """Give the step as it is."""
-        return nullcontext(cast("Benchmark", self))
-
-    def unions(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        """Return nothing: rows are by model and condition of the run that is followed."""
-        return {}
-
-    def aliases(self, value: JSON) -> JSON:
-        """Return the value as it is."""
-        return value
-
-    def reformat_schema(self, condition: str) -> Schema | None:
-        """Return None: nobody restates what a step answers."""
-        return None
-
-    def reformat_prompt(self, condition: str) -> Prompt:
-        """Nobody restates what a step answers."""
-        raise ConfigError(f"the step {self.kind!r} has no reformatter; use --reformatter none")
-
-    def fill(self, value: JSON, answer: str) -> Filled:
-        """Return the value as it is: nobody restates what a step answers."""
-        return Filled(value)
-
-    def constant_answers(self, cases: Iterable[Case], condition: str) -> Mapping[str, JSON]:
-        """Return nothing: a step has no baselines."""
-        return {}
-
-    def baselines(
-        self, cases: Mapping[str, Iterable[Case]], conventions: Mapping[str, str]
-    ) -> Mapping[str, Mapping[str, MetricValue]]:
-        """Return nothing: a step has no baselines."""
+    def grades_of(self, prediction: JSON) -> Mapping[str, JSON]:
+        """Return what one of the step's answers says: question -> grade, of `questions`."""
         return {}
 
     def agreement(self, graded: Sequence[Graded]) -> Mapping[str, JSON] | None:
@@ -244,7 +202,7 @@ def step_case_of(answer: Answer, made: StepCase) -> Case:
     return Case(
         id=id_of_unit(unit),
         fields=made.fields,
-        media={},
+        media=made.media,
         reference={
             **made.reference,
             SOURCE: {

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
-from harness.benchmarks.base import BENCHMARKS, Benchmark, get_benchmark
+from harness.benchmarks.base import Benchmark, Question
+from harness.benchmarks.registry import BENCHMARKS, get_benchmark
 from harness.benchmarks.steps import Step, steps_of
 from harness.cli.options import config_option, json_option, print_json
 from harness.cli.tables import terminal_width
@@ -45,6 +47,7 @@ def _facts(benchmark: Benchmark, configured: BenchmarkConfig) -> dict[str, objec
         "default_params": dict(benchmark.default_params),
         "scorer": benchmark.scorer,
         "conventions": {key: list(values) for key, values in benchmark.conventions.items()},
+        "questions": _questions(benchmark.questions),
         "steps": [_step(step) for step in steps_of(benchmark.name)],
     }
 
@@ -56,7 +59,14 @@ def _step(step: Step) -> dict[str, object]:
         "default_model": step.default_model,
         "no_default": None if step.default_model else step.no_default,
         "scorer": step.scorer,
-        "questions": {name: list(values) for name, values in step.questions.items()},
+        "questions": _questions(step.questions),
+    }
+
+
+def _questions(questions: Mapping[str, Question]) -> dict[str, object]:
+    """Return question -> the values of its grades, or the range of a number."""
+    return {
+        name: list(one.values) or {"low": one.low, "high": one.high} for name, one in questions.items()
     }
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from harness.benchmarks.base import BENCHMARKS, Benchmark, CaseSet, get_benchmark
+from harness.benchmarks.base import Benchmark, CaseSet
+from harness.benchmarks.registry import BENCHMARKS, get_benchmark
 from harness.beyond_limits import beyond_limits
 from harness.cli.options import config_option, json_option, print_json, say
 from harness.cli.session_options import comma_list

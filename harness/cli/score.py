@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from harness.benchmarks.base import CaseSet, get_benchmark
+from harness.benchmarks.base import CaseSet
+from harness.benchmarks.registry import get_benchmark
 from harness.cache.location import display, find_store
 from harness.cache.rows import Run
 from harness.cache.runs import LATEST

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.benchmarks.base import STEPS
+from harness.benchmarks.registry import STEPS
 from harness.cache.runs import LATEST
 from harness.cli.options import config_option, json_option, store_option
 from harness.cli.run import ASKING_OPTIONS, read_params

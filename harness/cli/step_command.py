@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.benchmarks.base import STEPS, get_benchmark
+from harness.benchmarks.registry import STEPS, get_benchmark
 from harness.benchmarks.steps import Step
 from harness.cache.location import find_store
 from harness.cache.rows import Run

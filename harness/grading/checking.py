@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from harness.benchmarks.base import Question
 from harness.benchmarks.steps import steps_of
 from harness.cache.grades import GradeKey, NewGrade
 from harness.cache.rows import UnitId
-from harness.canonical import JSON, canonical_json
+from harness.canonical import canonical_json
 from harness.errors import ConfigError
 from harness.grading.rows import GradeRow
 from harness.nearest import nearest, nearest_of
@@ -16,17 +17,12 @@ from harness.offline.stored_run import StoredRun
 
 DAY_US: Final = 86_400_000_000
 
-Questions = Mapping[str, tuple[JSON, ...]]
-"""Question -> the values that its grades may have."""
 
-
-def questions_of(stored: StoredRun) -> Questions:
-    """Return the questions that steps of a run's benchmark name; people may grade by others too."""
-    return {
-        name: values
-        for step in steps_of(stored.manifest.benchmark)
-        for name, values in step.questions.items()
-    }
+def questions_of(stored: StoredRun) -> Mapping[str, Question]:
+    """Return the questions that a run's benchmark and its steps name; people may grade by others too."""
+    steps = steps_of(stored.manifest.benchmark)
+    found = {name: question for step in steps for name, question in step.questions.items()}
+    return found | dict(stored.benchmark.questions)
 
 
 class GradeCheck:
@@ -93,8 +89,8 @@ class GradeCheck:
             hint = _begun(row.question, self.questions) or nearest(row.question, self.questions)
             if hint:  # a misspelt question would be one that nobody reads
                 yield f"unknown question {row.question!r}{hint}"
-        elif canonical_json(row.value) not in set(map(canonical_json, known)):
-            values = " or ".join(canonical_json(value).decode("ascii") for value in known)
+        elif not known.takes(row.value):
+            values = known.range_text
             given = canonical_json(row.value).decode("ascii")
             yield f"a grade of {row.question!r} is {values}, not {given}"
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.benchmarks.base import Benchmark, CaseSet, get_benchmark
+from harness.benchmarks.base import Benchmark, CaseSet
+from harness.benchmarks.registry import get_benchmark
 from harness.canonical import canonical_json, sha256_hex
 from harness.config import Config
 from harness.errors import ConfigError, UnknownNameError

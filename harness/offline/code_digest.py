@@ -8,14 +8,16 @@ from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from harness.benchmarks.base import BENCHMARKS
+from harness.benchmarks.registry import BENCHMARKS
 
 READS_ANSWERS = (
     "answers",
     "attempts.py",
     "benchmarks/base.py",
     "benchmarks/prompts.py",
+    "benchmarks/registry.py",
     "benchmarks/steps.py",
+    "benchmarks/task.py",
     "canonical.py",
     "imports/documents.py",
     "imports/failures.py",
@@ -75,7 +77,9 @@ READS_ANSWERS = (
 
 SCORES = (
     "benchmarks/base.py",
+    "benchmarks/registry.py",
     "benchmarks/steps.py",
+    "benchmarks/task.py",
     "canonical.py",
     "offline/case_index.py",
     "offline/derived.py",

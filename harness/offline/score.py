@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TypeAlias
 
-from harness.benchmarks.base import CaseSet, MetricValue, chosen_conventions
+from harness.benchmarks.base import CaseSet, MetricValue
+from harness.benchmarks.registry import chosen_conventions
 from harness.cache.rows import Run
 from harness.cache.store import Store
 from harness.offline.derived import DerivedTables

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from harness.benchmarks.base import Case, CaseSet, get_benchmark
+from harness.benchmarks.base import Case, CaseSet
+from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.steps import Answer, NoCase, Step, step_case_of
 from harness.cache.rows import Run
 from harness.cache.store import Store

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from harness.benchmarks.base import Benchmark, CaseSet, get_benchmark
+from harness.benchmarks.base import Benchmark, CaseSet
+from harness.benchmarks.registry import get_benchmark
 from harness.cache.rows import Run, Session
 from harness.cache.store import Store
 from harness.canonical import JSON

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.benchmarks.base import Case, CaseSet, get_benchmark
+from harness.benchmarks.base import Case, CaseSet
+from harness.benchmarks.registry import get_benchmark
 from harness.canonical import sha256_hex
 from harness.case_spool import (
     SpooledCases,

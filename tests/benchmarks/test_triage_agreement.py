@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from sklearn.metrics import accuracy_score, cohen_kappa_score, confusion_matrix
 
+from harness.benchmarks.base import Question
 from harness.benchmarks.steps import Graded
 from harness.benchmarks.triage.agreement import agreement
 from harness.benchmarks.triage.judge import TriageJudge
@@ -148,4 +149,4 @@ def test_each_rater_is_compared_by_themselves() -> None:
 def test_a_grade_that_is_neither_0_nor_1_is_refused() -> None:
     with pytest.raises(ValueError, match="0 or 1, not 2"):
         agreement([graded(1, (0, 0, 0, 0, 0), (2, 0, 0, 0, 0))])
-    assert TriageJudge().questions == {name: (0, 1) for name in DIMENSIONS}
+    assert TriageJudge().questions == {name: Question((0, 1)) for name in DIMENSIONS}

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from harness.answers.validation import Validator
-from harness.benchmarks.base import Case, MetricValue, Prompt, Scored, UnitTable, get_benchmark
+from harness.benchmarks.base import Case, MetricValue, Prompt, Scored, UnitTable
 from harness.benchmarks.prompts import placeholders
+from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.steps import Answer, NoCase, StepCase, step_case_of
 from harness.benchmarks.triage.judge import TriageJudge
 from harness.benchmarks.triage.taxonomy import LABELS, answer_of

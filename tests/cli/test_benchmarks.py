@@ -9,7 +9,7 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from harness.benchmarks.base import BENCHMARKS, get_benchmark
+from harness.benchmarks.registry import BENCHMARKS, get_benchmark
 from harness.benchmarks.triage.verdicts import DIMENSIONS
 from harness.cli.main import cli
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 from sweep_kit import write_cases
 
-from harness.benchmarks.base import get_benchmark
+from harness.benchmarks.registry import get_benchmark
 from harness.cli.main import cli
 
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 from stored_run_builder import EXTRACTION, SCALING, Plan, built_run, case
 
-from harness.benchmarks.base import get_benchmark
+from harness.benchmarks.registry import get_benchmark
 from harness.cache.rows import UnitId
 from harness.cli.main import cli
 

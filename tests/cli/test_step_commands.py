@@ -33,7 +33,7 @@ from sweep_kit import (
     write_config,
 )
 
-from harness.benchmarks.base import get_benchmark
+from harness.benchmarks.registry import get_benchmark
 
 CASES = 4
 

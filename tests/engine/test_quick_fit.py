@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from harness.answers.quick_fit import quick_fit
 from harness.answers.validation import Validator
-from harness.benchmarks.base import get_benchmark
+from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.triage.taxonomy import LABELS, answer_of
 
 TRIAGE = get_benchmark("triage")

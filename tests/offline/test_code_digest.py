@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.benchmarks.base import BENCHMARKS
+from harness.benchmarks.registry import BENCHMARKS
 from harness.offline.code_digest import (
     READS_ANSWERS,
     SCORES,

@@ -18,7 +18,7 @@ from sdk_types import problems
 from wire_doubles import SCHEMA, ask, model, request
 
 from harness.attempts import Feedback
-from harness.benchmarks.base import get_benchmark
+from harness.benchmarks.registry import get_benchmark
 from harness.config import load_config
 from harness.media import Media
 from harness.messages import ImagePart, Message, Request, Schema, TextPart, VideoPart

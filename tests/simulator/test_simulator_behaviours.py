@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from harness.benchmarks.base import get_benchmark
+from harness.benchmarks.registry import get_benchmark
 from harness.reformatter import reformat_messages
 from harness.simulator import wordings
 from harness.simulator.behaviours import BEHAVIOURS, answer, fault

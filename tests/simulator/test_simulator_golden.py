@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.benchmarks.base import get_benchmark
+from harness.benchmarks.registry import get_benchmark
 from harness.simulator.behaviours import BEHAVIOURS, answer
 from harness.simulator.questions import Question, read_question
 

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from harness.benchmarks.base import get_benchmark
+from harness.benchmarks.registry import get_benchmark
 from harness.simulator.behaviours import answer
 from harness.simulator.judging import LISTS, NO_REASON, listed_labels, verdict_names
 from harness.simulator.questions import Question, read_question

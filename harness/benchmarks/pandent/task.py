@@ -19,13 +19,11 @@ from harness.benchmarks.base import (
     Benchmark,
     Case,
     CaseSet,
-    Filled,
     MetricColumn,
     MetricValue,
     Prompt,
     Scored,
     ScoreTable,
-    Subject,
     UnitTable,
 )
 from harness.benchmarks.case_files import copy_folder
@@ -35,6 +33,7 @@ from harness.benchmarks.pandent.findings import ABBREVIATIONS, BY_ID, FINDINGS, 
 from harness.benchmarks.pandent.questions import ATTRIBUTE, ATTRIBUTES, QUESTIONS, REPORT, finding_of
 from harness.benchmarks.pandent.report_tools import REPORT_CONVENTIONS, ReportTools, open_tools
 from harness.benchmarks.prompts import check_placeholders, load_prompt, placeholders, render
+from harness.benchmarks.task import Task
 from harness.canonical import JSON, sha256_hex
 from harness.errors import ConfigError, MediaError, UnknownNameError
 from harness.media_reading import MediaReader
@@ -121,7 +120,7 @@ def _attribute_table(condition: str) -> ScoreTable:
     )
 
 
-class PanDent:
+class PanDent(Task):
     """The PanDent benchmark as the engine sees it; `tools` are what scoring clinical reports takes."""
 
     name: str = "pandent"
@@ -131,10 +130,6 @@ class PanDent:
         REPORT,
         *(f"{ATTRIBUTE}{finding.id}" for finding in FINDINGS if finding.id in TABLE2),
     )
-    reformatter: str | None = None
-    reformatter_departure: str | None = None
-    default_params: Mapping[str, JSON] = MappingProxyType({})
-    image_recipe: str | None = None
     scorer: str = "pandent-1"
     conventions: Mapping[str, tuple[str, ...]] = REPORT_CONVENTIONS
 
@@ -193,21 +188,9 @@ class PanDent:
             raise MediaError(f"case {case.id!r} has no usable image: {case.problem or 'none was loaded'}")
         return (Message("user", (TextPart(render(prompt, words)), *images)),)
 
-    def aliases(self, value: JSON) -> JSON:
-        """Return the value as it is."""
-        return value
-
-    def reformat_schema(self, condition: str) -> Schema | None:
-        """Return None: nobody restates text answers."""
-        return None
-
     def reformat_prompt(self, condition: str) -> Prompt:
         """Nobody restates text answers; see `harness step normalise`."""
         raise ConfigError("pandent has no reformatter; `harness step normalise` restates clinical reports")
-
-    def fill(self, value: JSON, answer: str) -> Filled:
-        """Return the value as it is: nobody restates text answers."""
-        return Filled(value)
 
     def unions(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """Return the union of all questions about single findings, where there are several."""
@@ -227,10 +210,6 @@ class PanDent:
             legend=report_scores.REPORT_LEGEND,
             baseline_notes=_REPORT_NOTES,
         )
-
-    def subject(self, case: Case) -> Subject | None:
-        """Return None: these are cases of their own."""
-        return None
 
     @contextmanager
     def prepared(self, conventions: Mapping[str, str]) -> Iterator[Benchmark]:

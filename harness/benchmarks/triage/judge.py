@@ -16,7 +16,16 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
-from harness.benchmarks.base import Case, MetricColumn, MetricValue, Prompt, Scored, ScoreTable, UnitTable
+from harness.benchmarks.base import (
+    Case,
+    MetricColumn,
+    MetricValue,
+    Prompt,
+    Question,
+    Scored,
+    ScoreTable,
+    UnitTable,
+)
 from harness.benchmarks.prompts import load_prompt, load_schema, render
 from harness.benchmarks.quoting import quoted
 from harness.benchmarks.steps import Answer, Graded, Made, NoCase, Step, StepCase
@@ -63,7 +72,7 @@ class TriageJudge(Step):
         {"chief_complaint", "missing_labels", "extra_labels", "gt_reasoning", "model_reasoning"}
     )
     scorer: str = "triage-judge-1"
-    questions: Mapping[str, tuple[JSON, ...]] = MappingProxyType({name: (0, 1) for name in DIMENSIONS})
+    questions: Mapping[str, Question] = MappingProxyType({name: Question((0, 1)) for name in DIMENSIONS})
     """What people grade answers by as the judge does."""
     # The paper's judge is in the catalogue, but nothing can be sent to it any more.
     default_model: str | None = None

@@ -6,15 +6,12 @@ Source of its rules: Dental-TriageBench, arXiv 2604.13060. Prompts are worded by
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from harness.answers.readings import TextReader
 from harness.benchmarks.base import (
-    Benchmark,
     Case,
     CaseSet,
     Filled,
@@ -23,11 +20,11 @@ from harness.benchmarks.base import (
     Prompt,
     Scored,
     ScoreTable,
-    Subject,
     UnitTable,
 )
 from harness.benchmarks.case_files import copy_folder
 from harness.benchmarks.prompts import check_placeholders, load_prompt, load_schema, placeholders, render
+from harness.benchmarks.task import Task
 from harness.benchmarks.triage import ablation
 from harness.benchmarks.triage.cases import ROLE, check_cases, load_cases
 from harness.benchmarks.triage.filling import fill_answer
@@ -88,7 +85,7 @@ _TABLE: Final = ScoreTable(
 )
 
 
-class Triage:
+class Triage(Task):
     """The triage benchmark as the engine sees it."""
 
     name: str = "triage"
@@ -100,8 +97,6 @@ class Triage:
         "answers that cannot be read are restated by Gemini 3.5 Flash-Lite; the paper used Gemini 2.0 "
         "Flash, which its provider has retired"
     )
-    default_params: Mapping[str, JSON] = MappingProxyType({})
-    image_recipe: str | None = None
     scorer: str = "triage-1"
     conventions: Mapping[str, tuple[str, ...]] = MappingProxyType(
         {"zero_division": ("0", "skip-empty", "1"), "case_f1_empty": ("1", "0")}
@@ -182,10 +177,6 @@ class Triage:
                 }
         return {**value, "triage_output": {**output, **changed}} if changed else value
 
-    def text_reader(self, condition: str) -> TextReader | None:
-        """Return None: every condition has a schema."""
-        return None
-
     def reformat_schema(self, condition: str) -> Schema | None:
         """Return the reformatter's schema, in which anything may be null or left out."""
         _known(condition)
@@ -207,14 +198,6 @@ class Triage:
     def table(self, condition: str) -> ScoreTable:
         """Return how the rows of a condition, all alike, or of the ablation are scored and shown."""
         return ablation.TABLE if condition == ablation.UNION else _TABLE
-
-    def subject(self, case: Case) -> Subject | None:
-        """Return None: these are cases of their own."""
-        return None
-
-    def prepared(self, conventions: Mapping[str, str]) -> AbstractContextManager[Benchmark]:
-        """Give the benchmark as it is."""
-        return nullcontext(self)
 
     def unit_numbers(self, unit: Scored) -> Sequence[float]:
         """Return whether there is an answer, and truth and answer as codes; see `triage.unit_scores`."""

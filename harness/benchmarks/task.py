@@ -1,0 +1,80 @@
+"""What benchmarks have in common: the answer to each question of the engine where there is nothing to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from types import MappingProxyType
+from typing import cast
+
+from harness.answers.readings import TextReader
+from harness.benchmarks.base import Benchmark, Case, Filled, MetricValue, Prompt, Question, Subject
+from harness.canonical import JSON
+from harness.errors import ConfigError
+from harness.messages import Schema
+
+
+class Task:
+    """Base of all benchmarks and steps: without reformatter, unions, baselines, grades or conventions.
+
+    See `harness.benchmarks.base.Benchmark` for what each of these says.
+    """
+
+    reformatter: str | None = None
+    reformatter_departure: str | None = None
+    default_params: Mapping[str, JSON] = MappingProxyType({})
+    image_recipe: str | None = None
+    conventions: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    questions: Mapping[str, Question] = MappingProxyType({})
+
+    def asks(self, case: Case, condition: str) -> bool:
+        """Return True: every condition is asked of every case."""
+        return True
+
+    def aliases(self, value: JSON) -> JSON:
+        """Return the value as it is."""
+        return value
+
+    def text_reader(self, condition: str) -> TextReader | None:
+        """Return None: text answers stand as they are."""
+        return None
+
+    def reformat_schema(self, condition: str) -> Schema | None:
+        """Return None: nobody restates answers."""
+        return None
+
+    def reformat_prompt(self, condition: str) -> Prompt:
+        """Raise ConfigError: nobody restates answers."""
+        raise ConfigError("this benchmark has no reformatter; use --reformatter none")
+
+    def fill(self, value: JSON, answer: str) -> Filled:
+        """Return the value as it is: nobody restates answers."""
+        return Filled(value)
+
+    def unions(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """Return nothing: conditions are scored by themselves alone."""
+        return {}
+
+    def subject(self, case: Case) -> Subject | None:
+        """Return None: these are cases of their own."""
+        return None
+
+    def prepared(self, conventions: Mapping[str, str]) -> AbstractContextManager[Benchmark]:
+        """Give the benchmark as it is."""
+        return nullcontext(cast("Benchmark", self))
+
+    def across(
+        self, condition: str, rows: Mapping[str, Mapping[str, MetricValue]]
+    ) -> Mapping[str, Mapping[str, MetricValue]]:
+        """Return nothing: no number of a row depends on other rows."""
+        return {}
+
+    def constant_answers(self, cases: Iterable[Case], condition: str) -> Mapping[str, JSON]:
+        """Return nothing: there are no baselines of one answer."""
+        return {}
+
+    def baselines(
+        self, cases: Mapping[str, Iterable[Case]], conventions: Mapping[str, str]
+    ) -> Mapping[str, Mapping[str, MetricValue]]:
+        """Return nothing: there are no other baselines."""
+        return {}
