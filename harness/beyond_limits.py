@@ -56,6 +56,8 @@ def beyond_limits(benchmark: Benchmark, cases: Iterable[Case], plan: ModelPlan) 
             if case.problem is not None:
                 raise MediaError(case.problem)
             for condition, prompt in prompts.items():
+                if not benchmark.asks(case, condition):
+                    continue
                 messages = with_recipes(benchmark.render(case, condition, prompt), plan)
                 build(Request(messages, params=plan.params), plan.model)
         except (MediaLimitError, UnsupportedInputError) as error:

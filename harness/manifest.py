@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Literal
 
 from pydantic import JsonValue, TypeAdapter
@@ -117,6 +117,8 @@ class Manifest:
     repeats: int
     step: StepWanted | None = None
     """Of a run that follows another one; left out of the JSON of all others."""
+    asked: Mapping[str, int] = field(default_factory=dict)
+    """Condition -> of how many cases it is asked, where not of all; left out where each is."""
 
     @property
     def simulated(self) -> bool:
@@ -131,8 +133,13 @@ class Manifest:
 
     @property
     def n_units(self) -> int:
-        """Cases x conditions x models x repeats."""
-        return self.n_cases * len(self.conditions) * len(self.models) * self.repeats
+        """Cases x conditions that are asked of them x models x repeats."""
+        return self.n_model * len(self.models)
+
+    @property
+    def n_model(self) -> int:
+        """Units of one model."""
+        return sum(self.asked.get(name, self.n_cases) for name in self.conditions) * self.repeats
 
     def asked_model(self, model: str, purpose: Purpose) -> str:
         """Return the name of the model that a purpose asks: a unit's own, or its reformatter."""
@@ -143,6 +150,8 @@ class Manifest:
         found = {"version": MANIFEST_VERSION, **asdict(self)}
         if self.step is None:
             del found["step"]  # so that a run from before there were steps is the same run
+        if not self.asked:
+            del found["asked"]
         for models in (found["models"], (found["reformat"] or {}).get("models", {})):
             for model in models.values():
                 # So that a run from before there was a choice is the same run.

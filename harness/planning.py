@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from harness.asked_cases import AskedCases, asked_cases
 from harness.attempts import attempt_policy
 from harness.benchmarks.base import Benchmark, Case, CaseSet, Prompt
 from harness.benchmarks.prompts import load_prompt, read_prompt_file
@@ -41,6 +42,7 @@ class Plan:
     cases: CaseSet
     conditions: Mapping[str, ConditionPlan]
     models: Mapping[str, ModelPlan]
+    asked: AskedCases
     blobs: Mapping[str, bytes]
     """Prompts and schemas; the snapshot of the cases is made from `cases` when it is kept."""
     notes: tuple[str, ...]
@@ -74,6 +76,7 @@ def make_plan(
     models = chosen_models(options, config, benchmark)
     conditions = _conditions(options, benchmark)
     cases = _cases(options, config, benchmark, media) if followed is None else followed.cases
+    asked = _asked(benchmark, cases, conditions)
     reformat = any(model.reformatter for model in models.values())
     manifest = Manifest(
         benchmark=benchmark.name,
@@ -89,12 +92,13 @@ def make_plan(
         structured=options.structured,
         repeats=options.repeats,
         step=None if followed is None else followed.wanted,
+        asked={name: flags.count(1) for name, flags in asked.items()},
     )
-    notes = tuple(_notes(options, config, benchmark, cases, models))
-    if followed is None:
-        return Plan(benchmark, manifest, cases, conditions, models, blobs.data, notes)
-    notes = (*followed.notes(), *notes)
-    return Plan(benchmark, manifest, cases, conditions, models, blobs.data, notes, followed.name_stem)
+    notes = tuple(_notes(options, config, benchmark, manifest, cases, models))
+    if followed is not None:
+        notes = (*followed.notes(), *notes)
+    stem = None if followed is None else followed.name_stem
+    return Plan(benchmark, manifest, cases, conditions, models, asked, blobs.data, notes, stem)
 
 
 class _Blobs:
@@ -185,6 +189,18 @@ def _chosen(cases: Sequence[Case], options: RunOptions) -> Sequence[Case]:
     return chosen_cases(cases, indexes)
 
 
+def _asked(benchmark: Benchmark, cases: CaseSet, conditions: Iterable[str]) -> AskedCases:
+    """Return of which cases each condition is asked. Raises ConfigError for one that is asked of none."""
+    asked = asked_cases(benchmark, cases.cases, conditions)
+    for name, flags in asked.items():
+        if not flags.count(1):
+            raise ConfigError(
+                f"none of the cases has what condition {name!r} of {benchmark.name} shows; choose other "
+                "--conditions, or other cases"
+            )
+    return asked
+
+
 def _wanted(prompt: Prompt, schema: Schema | None, blobs: _Blobs) -> ConditionWanted:
     return ConditionWanted(prompt=blobs.prompt(prompt), schema=blobs.schema(schema))
 
@@ -231,10 +247,14 @@ def _notes(
     options: RunOptions,
     config: Config,
     benchmark: Benchmark,
+    manifest: Manifest,
     cases: CaseSet,
     models: Mapping[str, ModelPlan],
 ) -> list[str]:
     notes = retired_notes(models, config)
+    if manifest.asked:
+        told = ", ".join(f"{name} of {n}" for name, n in manifest.asked.items())
+        notes.append(f"asked only of the cases that have what is shown: {told} of {manifest.n_cases} cases")
     if cases.synthetic:
         notes.append("the cases are SYNTHETIC: made by a script, of no clinical value")
     if any(plan.model.simulated for plan in models.values()):

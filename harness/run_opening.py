@@ -99,7 +99,7 @@ async def look_at(
     """Return how far a run has come; `run` None: it was never started. With `mark`, `--again` is noted."""
     wanted = Wanted(
         case_ids(plan.cases.cases), tuple(plan.models), tuple(plan.conditions), plan.manifest.repeats,
-        options.shard,
+        options.shard, plan.asked,
     )
     again = AgainList()
     if run is None or store is None:

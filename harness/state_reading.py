@@ -25,7 +25,7 @@ async def read_states(store: Store, run_id: int, wanted: Wanted, *, whole: bool 
             found = counts.get((model, condition))
             if found is None:
                 continue
-            if not whole and wanted.shard is None and _is_settled(found, wanted.n_block):
+            if not whole and wanted.shard is None and _is_settled(found, wanted.n_block(condition)):
                 states.add_settled(model, condition, Counter({one: n for one, n in found.items() if one}))
                 continue
             places = places or {case_id: position for position, case_id in enumerate(wanted.case_ids)}
@@ -40,14 +40,13 @@ async def read_totals(store: Store, run_id: int, wanted: Wanted) -> Totals:
     if wanted.shard is not None:
         states = await read_states(store, run_id, wanted)
         return {model: states.outcomes(model) for model in wanted.models}
-    n_model = wanted.n_block * len(wanted.conditions)
     totals: dict[str, Counter[UnitOutcome]] = {model: Counter() for model in wanted.models}
     for model, condition, outcome, units in await store.count_units(run_id):
         if model in totals and condition in wanted.conditions and outcome is not None:
             totals[model][outcome] += units
     for counts in totals.values():
-        if n_model > counts.total():
-            counts[UnitOutcome.NOT_ATTEMPTED] += n_model - counts.total()
+        if wanted.n_model > counts.total():
+            counts[UnitOutcome.NOT_ATTEMPTED] += wanted.n_model - counts.total()
     return totals
 
 

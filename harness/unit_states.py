@@ -5,9 +5,10 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from harness.asked_cases import AskedCases
 from harness.cache.rows import UnitId
 from harness.cache.unit_marks import Mark
 from harness.outcomes import UnitOutcome
@@ -23,6 +24,8 @@ _BEGUN: Final = 1
 """Begun or marked to be asked again, and not ended since."""
 _ELSEWHERE: Final = 255
 """Of another shard."""
+_NO_UNIT: Final = 254
+"""The condition is not asked of the case."""
 _CODES: Final[dict[str | None, int]] = {
     None: _BEGUN, **{outcome.value: code for code, outcome in enumerate(_OUTCOMES, start=2)}
 }
@@ -30,23 +33,32 @@ _CODES: Final[dict[str | None, int]] = {
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The units of a run, by what they are made of; `shard` None: all of them are this session's."""
+    """The units of a run, by what they are made of; `shard` None: all of them are this session's.
+
+    `asked`: of which cases a condition is asked (see `asked_cases`).
+    """
 
     case_ids: Sequence[str]
     models: Sequence[str]
     conditions: Sequence[str]
     repeats: int
     shard: Shard | None = None
+    asked: AskedCases = field(default_factory=dict)
 
-    @property
-    def n_block(self) -> int:
-        """Units of one model and condition, those of other shards included."""
-        return len(self.case_ids) * self.repeats
+    def n_block(self, condition: str) -> int:
+        """Return the units of one model in a condition, those of other shards included."""
+        asked = self.asked.get(condition)
+        return (len(self.case_ids) if asked is None else asked.count(1)) * self.repeats
 
     @property
     def n_units(self) -> int:
         """Units of the run, those of other shards included."""
-        return self.n_block * len(self.models) * len(self.conditions)
+        return self.n_model * len(self.models)
+
+    @property
+    def n_model(self) -> int:
+        """Units of one model, those of other shards included."""
+        return sum(map(self.n_block, self.conditions))
 
 
 class _Block:
@@ -73,19 +85,20 @@ class UnitStates:
 
     def __init__(self, wanted: Wanted) -> None:
         self.wanted = wanted
-        self._new = _new_codes(wanted)
+        self._new = {condition: _new_codes(wanted, condition) for condition in wanted.conditions}
         self._blocks: dict[tuple[str, str], _Block] = {}
         self._settled: dict[tuple[str, str], Counter[UnitOutcome]] = {}
 
     @property
     def n_elsewhere(self) -> int:
         """Units of the run that belong to other shards."""
-        return self._new.count(_ELSEWHERE) * len(self.wanted.models) * len(self.wanted.conditions)
+        elsewhere = sum(codes.count(_ELSEWHERE) for codes in self._new.values())
+        return elsewhere * len(self.wanted.models)
 
     def n_units(self, model: str) -> int:
         """This session's units of a model, whatever their state."""
         assert model in self.wanted.models
-        return (len(self._new) - self._new.count(_ELSEWHERE)) * len(self.wanted.conditions)
+        return sum(codes.count(_NEVER) for codes in self._new.values())
 
     def outcomes(self, model: str) -> Counter[UnitOutcome]:
         """Return how a model's units stand; one that never ended is `not_attempted`."""
@@ -155,7 +168,7 @@ class UnitStates:
 
     def add_block(self, model: str, condition: str) -> None:
         """Begin a block whose units are told by `add_marks`."""
-        self._blocks[model, condition] = _Block(bytearray(self._new))
+        self._blocks[model, condition] = _Block(bytearray(self._new[condition]))
 
     def add_marks(self, model: str, condition: str, marks: Sequence[Mark], places: dict[str, int]) -> None:
         """Note the states of units; `places`: case id -> position. Those the run does not want are left."""
@@ -166,14 +179,14 @@ class UnitStates:
             if position is None or not 1 <= repeat <= repeats:
                 continue
             index = position * repeats + repeat - 1
-            if codes[index] != _ELSEWHERE:
+            if codes[index] < _NO_UNIT:
                 codes[index] = _CODES[outcome]
                 if after:
                     block.set_after(index, after)
 
     def _codes(self, model: str, condition: str) -> bytearray | bytes:
         block = self._blocks.get((model, condition))
-        return self._new if block is None else block.codes
+        return self._new[condition] if block is None else block.codes
 
 
 class UnitList(Collection[UnitId]):
@@ -203,12 +216,17 @@ class UnitList(Collection[UnitId]):
                 index = flags.find(1, index + 1)
 
 
-def _new_codes(wanted: Wanted) -> bytes:
+def _new_codes(wanted: Wanted, condition: str) -> bytes:
     """Return the codes of a block in which nothing was begun."""
-    if wanted.shard is None:
-        return bytes(wanted.n_block)
-    own, other = bytes(wanted.repeats), bytes([_ELSEWHERE]) * wanted.repeats
-    return b"".join(own if wanted.shard.holds(case_id) else other for case_id in wanted.case_ids)
+    asked, shard = wanted.asked.get(condition), wanted.shard
+    if shard is None and asked is None:
+        return bytes(len(wanted.case_ids) * wanted.repeats)
+    own, other, none = (bytes([code]) * wanted.repeats for code in (_NEVER, _ELSEWHERE, _NO_UNIT))
+    flags = b"\1" * len(wanted.case_ids) if asked is None else asked
+    return b"".join(
+        none if not flag else own if shard is None or shard.holds(case_id) else other
+        for flag, case_id in zip(flags, wanted.case_ids, strict=True)
+    )
 
 
 def _outcome(code: int) -> UnitOutcome | None:

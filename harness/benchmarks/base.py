@@ -239,10 +239,14 @@ class Benchmark(Protocol):
     questions: Mapping[str, Question]
     """What is graded of a unit, and enters its scores as `Scored.grades`; empty: nothing is."""
 
+    partial_conditions: frozenset[str]
+    """The conditions that `asks` may decline; all others are asked of every case."""
+
     def asks(self, case: Case, condition: str) -> bool:
         """Tell whether a condition is asked of a case; where it is not, there is no unit.
 
-        Depends on what `cases` know of it alone, and a run's snapshot keeps: not on paths.
+        Depends on what a run's snapshot keeps of a case alone, and not on whether its media can be used: a
+        case with a `problem` is asked, and ends as `case_error`.
         """
         ...
 

@@ -27,6 +27,8 @@ class Task:
     conventions: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     questions: Mapping[str, Question] = MappingProxyType({})
 
+    partial_conditions: frozenset[str] = frozenset()
+
     def asks(self, case: Case, condition: str) -> bool:
         """Return True: every condition is asked of every case."""
         return True

@@ -179,7 +179,7 @@ def _session_facts(session: Session) -> Facts:
 def _model_facts(
     model: str, manifest: Manifest, counts: Sequence[UnitCount], errors: Sequence[tuple[str, int]]
 ) -> Facts:
-    n_units = manifest.n_cases * len(manifest.conditions) * manifest.repeats
+    n_units = manifest.n_model
     outcomes: Counter[str] = Counter()
     for one in counts:
         if one.model == model and one.outcome is not None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from harness.asked_cases import asked_cases
 from harness.benchmarks.base import Benchmark, CaseSet
 from harness.benchmarks.registry import get_benchmark
 from harness.canonical import canonical_json, sha256_hex
+from harness.case_spool import chosen_cases
 from harness.config import Config
 from harness.errors import ConfigError, UnknownNameError
 from harness.manifest import UNKNOWN_PROMPT, BlobRef, ConditionWanted, Manifest, ModelWanted
@@ -51,7 +53,7 @@ def what_is_wanted(
             f"--model {model_name!r} is no name; call the model as it should stand in the tables"
         )
     folder = data or config.benchmark(benchmark.name).data or benchmark.sample_dir()
-    cases = benchmark.load(folder)
+    cases = _asked(benchmark, benchmark.load(folder), condition)
     if not cases.cases:
         raise ConfigError("there are no cases to match answers to; the case file is empty")
     return Wanted(
@@ -61,6 +63,14 @@ def what_is_wanted(
         model=Model(name=model_name, provider=PROVIDER, model=model_name),
         prompt_note=prompt_note or None,
     )
+
+
+def _asked(benchmark: Benchmark, cases: CaseSet, condition: str) -> CaseSet:
+    """Return the cases that a condition is asked of: those alone can have answers in it."""
+    flags = asked_cases(benchmark, cases.cases, [condition]).get(condition)
+    if flags is None:
+        return cases
+    return replace(cases, cases=chosen_cases(cases.cases, [n for n, asked in enumerate(flags) if asked]))
 
 
 def imported_manifest(wanted: Wanted, repeats: int) -> tuple[Manifest, Mapping[str, bytes]]:

@@ -12,6 +12,7 @@ from harness.benchmarks.registry import BENCHMARKS
 
 READS_ANSWERS = (
     "answers",
+    "asked_cases.py",
     "attempts.py",
     "benchmarks/base.py",
     "benchmarks/prompts.py",
@@ -76,6 +77,7 @@ READS_ANSWERS = (
 """Files and folders that decide what a stored exchange means; the benchmark's package comes on top."""
 
 SCORES = (
+    "asked_cases.py",
     "benchmarks/base.py",
     "benchmarks/registry.py",
     "benchmarks/steps.py",

@@ -44,6 +44,7 @@ class _Begun:
     """Which units of one row the run has begun: one byte for each that it wants."""
 
     def __init__(self, stored: StoredRun) -> None:
+        self._stored = stored
         self._index = stored.case_index
         self._repeats = stored.manifest.repeats
         self._begun = bytearray(len(self._index) * self._repeats)
@@ -56,11 +57,11 @@ class _Begun:
         self._begun[place * self._repeats + unit.repeat - 1] = True
         return True
 
-    def missing(self) -> Iterator[tuple[str, int]]:
-        """Yield case id and repeat of the others, in the order of the cases."""
+    def missing(self, condition: str) -> Iterator[tuple[str, int]]:
+        """Yield case id and repeat of the others that there are, in the order of the cases."""
         if all(self._begun):
             return
-        for place in self._index:
+        for place in self._stored.places(condition):
             for repeat in range(self._repeats):
                 if not self._begun[place * self._repeats + repeat]:
                     yield self._index.id(place), repeat + 1
@@ -78,5 +79,5 @@ def _is_wanted(stored: StoredRun, unit: UnitId) -> bool:
 def _missing(stored: StoredRun, row: RowKey | None, begun: _Begun) -> Iterator[UnitId]:
     if row is None or row[0] not in stored.manifest.models or row[1] not in stored.manifest.conditions:
         return
-    for case_id, repeat in begun.missing():
+    for case_id, repeat in begun.missing(row[1]):
         yield UnitId(row[0], row[1], case_id, repeat)

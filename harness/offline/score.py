@@ -107,7 +107,8 @@ class _Scoring:
 
     def _wanted(self, condition: str) -> list[int]:
         """Return the places of the cases that are scored, in the order of the cases."""
-        return [place for place in self._scorer.cases if place not in self._case_errors[condition]]
+        unasked = self._case_errors[condition]
+        return [place for place in self._stored.places(condition) if place not in unasked]
 
     async def _find_case_errors(self) -> Mapping[str, frozenset[int]]:
         """Return condition -> the places of the cases that no model could be sent."""

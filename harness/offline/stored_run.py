@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, cast
 
+from harness.asked_cases import AskedCases, asked_cases
 from harness.benchmarks.base import Benchmark, CaseSet
 from harness.benchmarks.registry import get_benchmark
 from harness.cache.rows import Run, Session
@@ -35,6 +37,8 @@ class StoredRun:
     session_models: Mapping[int, Mapping[str, Model]]
     case_index: CaseIndex
     """The same cases by id."""
+    asked: AskedCases
+    """Of which cases each condition is asked, in the order of `cases`."""
 
     def schema_body(self, ref: BlobRef | None) -> Mapping[str, JSON] | None:
         """Return the body of a schema that the run keeps; None for free text."""
@@ -44,6 +48,11 @@ class StoredRun:
         """Return a model's prices as the session had them, else those of the latest one that knew it."""
         known = self.session_models.get(session, {}).get(model) or self.models.get(model)
         return Price() if known is None else known.price
+
+    def places(self, condition: str) -> Iterator[int]:
+        """Yield the places in `case_index` of the cases that a condition is asked of, in their order."""
+        flags = self.asked.get(condition)
+        yield from self.case_index if flags is None else compress(self.case_index, flags)
 
     @property
     def conditions(self) -> Sequence[str]:
@@ -61,16 +70,18 @@ async def load_run(store: Store, run: Run) -> StoredRun:
     for session in sorted(sessions, key=lambda one: one.id):
         models |= session_models[session.id]
     blobs = await store.get_blobs([ref.sha256 for ref in (manifest.cases, *_refs(manifest))])
+    benchmark = get_benchmark(manifest.benchmark)
     cases = stored_cases(blobs.pop(manifest.cases.sha256))
     return StoredRun(
         run=run,
         manifest=manifest,
-        benchmark=get_benchmark(manifest.benchmark),
+        benchmark=benchmark,
         cases=cases,
         blobs=blobs,
         models=models,
         session_models=session_models,
         case_index=CaseIndex(cases.cases),
+        asked=asked_cases(benchmark, cases.cases, manifest.conditions),
     )
 
 

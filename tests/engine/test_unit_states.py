@@ -28,17 +28,18 @@ def all_units(wanted: Wanted = WANTED) -> list[UnitId]:
         UnitId(model, condition, case, repeat)
         for model in wanted.models
         for condition in wanted.conditions
-        for case in wanted.case_ids
+        for place, case in enumerate(wanted.case_ids)
         for repeat in range(1, wanted.repeats + 1)
+        if condition not in wanted.asked or wanted.asked[condition][place]
         if wanted.shard is None or wanted.shard.holds(case)
     ]
 
 
-def mixed(seed: int) -> dict[UnitId, UnitState]:
+def mixed(seed: int, wanted: Wanted = WANTED) -> dict[UnitId, UnitState]:
     """Some units finished with any outcome, some begun, some marked, some never begun."""
     chance = random.Random(seed)
     states = {}
-    for unit in all_units():
+    for unit in all_units(wanted):
         outcome = chance.choice([*UnitOutcome, UnitOutcome.VALID, UnitOutcome.VALID, None])
         if chance.random() < 0.8:
             states[unit] = UnitState(unit, outcome, chance.choice([0, 0, 5, 9]), error="e")
@@ -66,14 +67,16 @@ def found(states: UnitStates) -> dict[UnitId, int]:
     return open_units
 
 
+@pytest.mark.parametrize("asked", [{}, {"opg": b"\1\0\1\1\0\1\0"}], ids=["all", "some"])
 @pytest.mark.parametrize("shard", [None, Shard(1, 2), Shard(2, 2)], ids=str)
 @pytest.mark.parametrize("seed", range(3))
 async def test_what_is_open_is_what_never_ended_or_is_asked_again(
-    tmp_path: Path, seed: int, shard: Shard | None
+    tmp_path: Path, seed: int, shard: Shard | None, asked: dict[str, bytes]
 ) -> None:
-    stored = mixed(seed)
+    whole = Wanted(CASES, MODELS, CONDITIONS, 2, asked=asked)
+    stored = mixed(seed, whole)
     store, run_id = await a_store(tmp_path / "store.sqlite3", stored)
-    wanted = Wanted(CASES, MODELS, CONDITIONS, 2, shard)
+    wanted = Wanted(CASES, MODELS, CONDITIONS, 2, shard, asked)
     async with store:
         states = await read_states(store, run_id, wanted)
         totals = await read_totals(store, run_id, wanted)
@@ -91,7 +94,8 @@ async def test_what_is_open_is_what_never_ended_or_is_asked_again(
         assert states.outcomes(model) == totals[model] == counts
         assert states.n_units(model) == len(own)
         assert states.count_open(model, ASKED_AGAIN_ON_RESUME) == sum(unit.model == model for unit in is_open)
-    assert states.n_elsewhere == len(all_units()) - len(units)
+    assert states.n_elsewhere == len(all_units(whole)) - len(units)
+    assert wanted.n_units == len(all_units(whole))
 
 
 async def test_a_settled_block_is_counted_and_not_read(
