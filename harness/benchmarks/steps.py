@@ -91,6 +91,8 @@ class Step(Task, ABC):
     """Why there is no default model, if there is none."""
     fields: ClassVar[frozenset[str]]
     """What the prompt may name, and must, of a step case."""
+    shows_media: ClassVar[bool] = False
+    """Whether its cases have media, whose files must be found."""
 
     scorer: str
     questions: Mapping[str, Question] = MappingProxyType({})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +12,7 @@ from harness.cache.database import Transaction
 from harness.cache.parts import StorePart, chunks
 from harness.cache.tables import MEDIA, MEDIA_PLACE, AnyRow
 from harness.media import READER_VERSION, Media
-from harness.media_reading import Note, Stamp
+from harness.media_reading import Note, Stamp, stamp_of
 
 _INODE_RANGE: Final = 1 << 64
 _LARGEST: Final = (1 << 63) - 1
@@ -43,6 +43,18 @@ class MediaStore(StorePart):
                     found[path] = Media(
                         row.sha256, row.mime, row.size, row.width, row.height, path, row.plain
                     )
+        return found
+
+    async def places(self, digests: Collection[str]) -> dict[str, Media]:
+        """Return digest -> a medium where it was noted and still lies unchanged, in a few queries."""
+        found: dict[str, Media] = {}
+        for part in chunks(sorted(digests)):
+            statement = select(MEDIA_PLACE.c.path).where(MEDIA_PLACE.c.sha256.in_(list(part)))
+            async with self._database.reading() as connection:
+                paths = [Path(path) for path in (await connection.execute(statement)).scalars()]
+            stamps = {path: stamp for path in paths if (stamp := stamp_of(path)) is not None}
+            known = await self.remembered(stamps)
+            found |= {known[path].sha256: known[path] for path in sorted(known)}
         return found
 
     async def remember(self, notes: Iterable[Note]) -> None:

@@ -41,6 +41,11 @@ _LISTED = 20
     multiple=True,
     help="How a metric treats what its paper leaves open; `harness benchmarks` lists them.",
 )
+@click.option(
+    "--grades",
+    metavar="WHO",
+    help="Whose grades count, where a benchmark needs some: imported, the run of a grading step, or none.",
+)
 @json_option
 @store_option
 @config_option
@@ -48,6 +53,7 @@ def command(
     run: str,
     data: Path | None,
     conventions: Sequence[str],
+    grades: str | None,
     as_json: bool,
     store: str | None,
     config_path: Path | None,
@@ -55,17 +61,19 @@ def command(
     """Score the stored answers of RUN (a name, a digest prefix or latest): no network, key or media."""
     url = find_store(store, os.environ, load_config(config_path).store, Path.cwd())
     say(f"store: {display(url)}")
-    score = asyncio.run(_score(url, run, data, read_conventions(conventions)))
+    score = asyncio.run(_score(url, run, data, read_conventions(conventions), grades))
     tell_references(score.references)
     show_score(score, as_json=as_json)
 
 
-async def _score(url: str, ref: str, data: Path | None, conventions: dict[str, str]) -> Score:
+async def _score(
+    url: str, ref: str, data: Path | None, conventions: dict[str, str], grades: str | None
+) -> Score:
     async with await Store.open(url, create=False, warn=say) as store:
         run = await store.find_run(ref)
         runs = await store.runs()
         corrected = None if data is None else _load(run, runs, data)
-        score = await score_run(store, run, conventions=conventions, corrected=corrected)
+        score = await score_run(store, run, conventions=conventions, corrected=corrected, grades=grades)
     for note in score_notes(run, runs):
         say(f"note: {note}")
     return score

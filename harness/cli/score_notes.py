@@ -45,6 +45,8 @@ def notes(score: Json, shown: Sequence[str], unseen: Sequence[str], width: int) 
         value = score["conventions"].get(name, usual)
         if value != usual:
             yield from wrap(f"convention {name}={value} (usually {usual}): compare like with like", width)
+    for note in _grading(score.get("grading")):
+        yield from wrap(note, width)
     if score["imported"]:
         yield from wrap(IMPORTED_NOTE, width)
     repeats, gaps = score["repeats"], len(score["gaps"])
@@ -80,6 +82,29 @@ def _interval_note(score: Json) -> str:
         f"95% CI: of the first column, by a bootstrap over cases (BCa, {facts['resamples']:,} resamples, "
         f"seed {facts['seed']}), of shares of cases by Clopper-Pearson; those of all numbers are in the JSON"
     )
+
+
+def _grading(grading: Json | None) -> Iterator[str]:
+    """Say whose grades entered the numbers, and which did not count."""
+    if grading is None:
+        return
+    others = f"; to be had by --grades: {some(grading['others'])}" if grading["others"] else ""
+    raters = ", ".join(grading["raters"])
+    match grading["by"]:
+        case "imported":
+            yield f"grades: imported, of {raters}{others}"
+        case "model":
+            who = f"{raters}, a SIMULATED model" if grading["simulated"] else f"the model {raters}"
+            yield f"grades: given by {who}, NOT by people (step {grading['step']!r}){others}"
+        case _:
+            yield f"grades: none{others}"
+    if grading["disputed"]:
+        yield f"grades that raters disagree on, without a consensus: {grading['disputed']}; they do not count"
+    if grading["of_other_answers"]:
+        yield (
+            f"answers that are others since they were graded: {grading['of_other_answers']}; these grades "
+            "do not count"
+        )
 
 
 def _outcomes(condition: str, rows: Sequence[Json], width: int) -> Iterator[str]:

@@ -29,6 +29,12 @@ _OPTIONS = (
         metavar="NAME",
         help="Who is asked. Needed, as no model that the papers name can be asked any more.",
     ),
+    click.option(
+        "--data",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="Where the case files are, if a step that shows media does not find these.",
+    ),
     click.option("--of", "models", metavar="A,B", help="Only the answers of these models."),
     click.option("--conditions", metavar="A,B", help="Only the answers in these conditions."),
     click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N cases."),
@@ -62,6 +68,7 @@ def _made(kind: str) -> click.Command:
             "models": comma_list(given["models"]),
             "conditions": comma_list(given["conditions"]),
             "cases": comma_list(given["cases"]),
+            "data": None if given["data"] is None else str(given["data"].resolve()),
             "params": read_params(given["params"]),
             "prompt": None if given["prompt"] is None else str(given["prompt"].resolve()),
         }

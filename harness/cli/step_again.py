@@ -47,6 +47,8 @@ def step_words(options: RunOptions) -> Iterator[str]:
     step = options.step
     assert step is not None
     yield from ("--model", *options.models)
+    if options.data is not None:
+        yield from ("--data", options.data)
     lists = {"--of": step.models, "--conditions": step.conditions, "--cases": options.cases}
     for option, names in lists.items():
         if names:

@@ -111,6 +111,7 @@ def _options(kind: str, run: Run, wanted: Mapping[str, Any]) -> RunOptions:
     return RunOptions(
         benchmark=step.name,
         models=(model,),
+        data=wanted["data"],
         limit=wanted["limit"],
         cases=wanted["cases"],
         repeats=wanted["repeats"],

@@ -84,6 +84,7 @@ SCORES = (
     "benchmarks/task.py",
     "canonical.py",
     "offline/case_index.py",
+    "offline/chosen_grades.py",
     "offline/derived.py",
     "offline/graded_units.py",
     "offline/model_units.py",

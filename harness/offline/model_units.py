@@ -9,9 +9,10 @@ from typing import Final
 
 from harness.benchmarks.base import Case, Subject
 from harness.messages import Purpose
+from harness.offline.chosen_grades import ChosenGrades
 from harness.offline.replay import ReplayedUnit
 from harness.offline.row_units import UnitColumns
-from harness.offline.score_rows import Row, Scorer, model_row
+from harness.offline.score_rows import NO_GRADES, Row, Scorer, model_row
 from harness.offline.stored_run import StoredRun
 from harness.outcomes import UNUSABLE, USABLE, is_answer
 
@@ -31,19 +32,23 @@ def targets(condition: str, together: Mapping[str, tuple[str, ...]]) -> Iterator
             yield name, members.index(condition)
 
 
-def numbers_of(scorer: Scorer, replayed: ReplayedUnit, case: Case) -> tuple[float, ...] | None:
+def numbers_of(
+    scorer: Scorer, replayed: ReplayedUnit, case: Case, grades: ChosenGrades | None
+) -> tuple[float, ...] | None:
     """Return all that the metrics need of a unit; None where it is nobody's answer."""
     result = replayed.result
     if result.outcome not in ANSWERED:
         return None
-    return scorer.numbers(case, replayed.unit.condition, result.outcome, result.prediction)
+    graded = NO_GRADES if grades is None else grades.of(replayed, case)
+    return scorer.numbers(case, replayed.unit.condition, result.outcome, result.prediction, graded)
 
 
 class ModelUnits:
     """Takes the units of one model, and gives its rows."""
 
-    def __init__(self, scorer: Scorer) -> None:
+    def __init__(self, scorer: Scorer, grades: ChosenGrades | None) -> None:
         self._scorer = scorer
+        self._grades = grades
         self._columns: dict[Subject, UnitColumns] = {}
         self._served: dict[Subject, Counter[tuple[Purpose, str | None]]] = {}
 
@@ -51,7 +56,7 @@ class ModelUnits:
         """Add a unit to its rows; return its numbers, None where it is nobody's answer."""
         unit, place = replayed.unit, self._scorer.cases.place(replayed.unit.case_id)
         case = self._scorer.case(place)
-        numbers = numbers_of(self._scorer, replayed, case)
+        numbers = numbers_of(self._scorer, replayed, case, self._grades)
         subject = self._scorer.benchmark.subject(case)
         for condition, member in targets(unit.condition, self._scorer.together):
             row = subject or Subject(unit.model, condition)

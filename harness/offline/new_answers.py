@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from harness.benchmarks.base import Case
 from harness.benchmarks.steps import Answer, Step, StepCase, id_of_unit
-from harness.cache.rows import UnitId
+from harness.cache.rows import LinkedUnit, UnitId
 from harness.cache.store import Store
 from harness.messages import Reply
 from harness.offline.replay import Replayer
@@ -65,18 +65,46 @@ def _seen(case: Case | None, shown: Mapping[str, str] | None) -> bool:
     return case is not None and shown is not None and dict(case.fields) == dict(shown)
 
 
+async def answered_since(store: Store, stored: StoredRun, units: Collection[UnitId]) -> Mapping[UnitId, int]:
+    """Return since when units have their answer that were asked again since and answered otherwise.
+
+    Microseconds since 1970 UTC, of `units` alone.
+    """
+    again = [
+        state.unit
+        async for states in store.unit_state_pages(stored.run.id)
+        for state in states
+        if state.again_after and state.unit in units
+    ]
+    replayer, found = Replayer(stored), dict[UnitId, int]()
+    for unit in again:
+        linked = await store.linked_unit(stored.run.id, unit)
+        assert linked is not None, "its state was read before"
+        since = _since(replayer, unit, linked)
+        if since is not None:
+            found[unit] = since
+    return found
+
+
+def _since(replayer: Replayer, unit: UnitId, linked: LinkedUnit) -> int | None:
+    """Return since when a unit has its answer, microseconds since 1970 UTC; None: all were alike."""
+    replies = [replayer.read(unit, one) for _, one in linked.links]
+    if linked.state.outcome and len({one.text for one in replies if isinstance(one, Reply)}) == 1:
+        return None
+    times = [one.data.started_at_us for _, one in linked.links if one.id > linked.state.again_after]
+    return max(times, default=0)
+
+
 async def _new_answer(
     store: Store, followed: StoredRun, replayer: Replayer, step: Step, unit: UnitId
 ) -> tuple[int, Mapping[str, str] | None] | None:
     """Return since when a unit has its answer, and what is shown of it; None: all were alike."""
     linked = await store.linked_unit(followed.run.id, unit)
     assert linked is not None, "its state was read before"
-    replies = [replayer.read(unit, one) for _, one in linked.links]
-    if linked.state.outcome and len({one.text for one in replies if isinstance(one, Reply)}) == 1:
+    since = _since(replayer, unit, linked)
+    if since is None:
         return None
     result = replayer.replay(unit, linked).result
-    times = [one.data.started_at_us for _, one in linked.links if one.id > linked.state.again_after]
-    since = max(times, default=0)
     place = followed.case_index.find(unit.case_id)
     if result.outcome not in USABLE or place is None:
         return since, None

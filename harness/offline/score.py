@@ -10,6 +10,7 @@ from harness.benchmarks.base import CaseSet, MetricValue
 from harness.benchmarks.registry import chosen_conventions
 from harness.cache.rows import Run
 from harness.cache.store import Store
+from harness.offline.chosen_grades import ChosenGrades, chosen_grades
 from harness.offline.derived import DerivedTables
 from harness.offline.graded_units import GradedUnits, graded_units
 from harness.offline.model_units import ANSWERED, ModelUnits, numbers_of, scored_together, targets
@@ -20,7 +21,7 @@ from harness.offline.replay_stream import replay_units
 from harness.offline.row_units import RowUnits
 from harness.offline.score_json import Changes, CommonCases, Score
 from harness.offline.score_ranking import not_common
-from harness.offline.score_rows import Row, Scorer, baseline_rows, rater_row
+from harness.offline.score_rows import Row, Scorer, baseline_rows, rater_row, rows_across
 from harness.offline.stored_run import StoredRun, load_run
 from harness.outcomes import UnitOutcome
 
@@ -36,21 +37,24 @@ async def score_run(
     *,
     conventions: Mapping[str, str] | None = None,
     corrected: CaseSet | None = None,
+    grades: str | None = None,
 ) -> Score:
     """Replay and score all that a run wants; unless the store is read-only, rebuild its derived tables.
 
-    `corrected`: cases whose references replace the run's own where inputs agree. Raises ConfigError for a
-    convention that the benchmark does not have, StoreError where the store fails.
+    `corrected`: cases whose references replace the run's own where inputs agree. `grades`: whose (see
+    `chosen_grades`). Raises ConfigError for a convention that the benchmark does not have and for grades that
+    nobody gave, StoreError where the store fails.
     """
     stored = await load_run(store, run)
+    grading = await chosen_grades(store, stored, grades)
     references = correct_references(stored.cases, stored.case_index, corrected)
     chosen = chosen_conventions(stored.benchmark, conventions or {})
     with stored.benchmark.prepared(chosen) as benchmark:
         scorer = Scorer(benchmark, chosen, references.index, scored_together(stored))
         if store.read_only:
-            return await _Scoring(store, stored, scorer).score(references)
+            return await _Scoring(store, stored, scorer, grading).score(references)
         with DerivedTables(run, benchmark, chosen) as derived:
-            score = await _Scoring(store, stored, scorer, derived.add).score(references)
+            score = await _Scoring(store, stored, scorer, grading, derived.add).score(references)
             await derived.store(store)
         return score
 
@@ -59,11 +63,17 @@ class _Scoring:
     """One pass over a run's units, model by model; a second one only where models differ in their cases."""
 
     def __init__(
-        self, store: Store, stored: StoredRun, scorer: Scorer, on_unit: OnUnit | None = None
+        self,
+        store: Store,
+        stored: StoredRun,
+        scorer: Scorer,
+        grading: ChosenGrades | None,
+        on_unit: OnUnit | None = None,
     ) -> None:
         self._store = store
         self._stored = stored
         self._scorer = scorer
+        self._grading = grading
         self._on_unit = on_unit
         self._replayer = Replayer(stored)
         self._changes = Changes()
@@ -77,7 +87,8 @@ class _Scoring:
         models = await self._model_rows()
         rows: list[Row] = []
         for condition in _conditions_of(models, self._scorer.together):
-            rows += sorted((row for row in models if row.condition == condition), key=lambda row: row.name)
+            own = sorted((row for row in models if row.condition == condition), key=lambda row: row.name)
+            rows += rows_across(own, condition, self._scorer.benchmark)
             rows += self._other_rows(condition, references)
         return Score(
             stored=self._stored,
@@ -91,6 +102,7 @@ class _Scoring:
             common=await self._common_cases(models),
             changes=self._changes,
             answers_changed=sum(not one.seen for one in new.values()),
+            grading=None if self._grading is None else self._grading.to_json(),
             agreement=None if self._graded is None else self._graded.to_json(),
         )
 
@@ -124,11 +136,11 @@ class _Scoring:
     async def _model_rows(self) -> list[Row]:
         rows: list[Row] = []
         model: str | None = None
-        units = ModelUnits(self._scorer)
+        units = ModelUnits(self._scorer, self._grading)
         async for replayed in replay_units(self._store, self._stored, self._replayer):
             if model is not None and replayed.unit.model != model:
                 rows += units.rows()
-                units = ModelUnits(self._scorer)
+                units = ModelUnits(self._scorer, self._grading)
             model = replayed.unit.model
             self._changes.note(replayed)
             if self._graded is not None:
@@ -160,7 +172,7 @@ class _Scoring:
             for condition, member in targets(replayed.unit.condition, self._scorer.together):
                 columns = compared.get((replayed.unit.model, condition))
                 if columns is not None and place in shared[condition] and place not in unasked:
-                    numbers = numbers_of(self._scorer, replayed, self._scorer.case(place))
+                    numbers = numbers_of(self._scorer, replayed, self._scorer.case(place), self._grading)
                     columns.add(
                         place, replayed.unit.repeat, replayed.result.outcome, numbers, member=member
                     )

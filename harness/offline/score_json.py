@@ -63,6 +63,8 @@ class Score:
     changes: Changes
     answers_changed: int = 0
     """Of a step: answers that it was shown and that are others now (see `harness.offline.new_answers`)."""
+    grading: Mapping[str, JSON] | None = None
+    """Whose grades entered the numbers (see `harness.offline.chosen_grades`); None: it uses none."""
     agreement: Mapping[str, JSON] | None = None
     """Of a step whose units people graded too (see `harness.offline.graded_units`)."""
 
@@ -81,6 +83,7 @@ class Score:
             "imported": manifest.imported or (manifest.step is not None and manifest.step.imported),
             "intervals": {"level": LEVEL, "version": VERSION, **Resampling().described()},
             "repeats": manifest.repeats,
+            **({} if self.grading is None else {"grading": self.grading}),
             "ranked_by": self._main_metrics(),
             "references": {
                 "sha256": self.references.sha256,

@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -22,6 +23,7 @@ from harness.served_models import ServedCounts
 RowKind: TypeAlias = Literal["model", "rater", "baseline"]
 Metrics: TypeAlias = Mapping[str, MetricValue]
 
+NO_GRADES: Final[Mapping[str, JSON]] = MappingProxyType({})
 _NO_INTERVAL: Final = Interval(None, None, BCA, "none is made of this number")
 _GUESSES: Final = Interval(None, None, BCA, "none is made of guesses at random")
 
@@ -51,10 +53,15 @@ class Scorer:
         return UnitColumns(len(self.benchmark.table(condition).numbers))
 
     def numbers(
-        self, case: Case, condition: str, outcome: UnitOutcome, prediction: JSON
+        self,
+        case: Case,
+        condition: str,
+        outcome: UnitOutcome,
+        prediction: JSON,
+        grades: Mapping[str, JSON] = NO_GRADES,
     ) -> tuple[float, ...]:
         """Return all that the metrics need of one unit; `prediction` None unless the outcome is usable."""
-        return tuple(self.benchmark.unit_numbers(Scored(case, condition, outcome, prediction)))
+        return tuple(self.benchmark.unit_numbers(Scored(case, condition, outcome, prediction, grades)))
 
     def metrics(self, units: RowUnits, condition: str, repeats: Sequence[int]) -> Metrics:
         """Return every metric of units; those without a prediction count as the worst value.
@@ -116,6 +123,21 @@ class Row:
     def incomplete(self) -> bool:
         """True if units are still nobody's answer: such a row is not ranked."""
         return self.to_complete > 0
+
+
+def rows_across(rows: Sequence[Row], condition: str, benchmark: Benchmark) -> list[Row]:
+    """Return the rows of a condition's models with the numbers that all of their rows are needed for."""
+    complete = [row for row in rows if not row.incomplete and row.n_cases]
+    answered = benchmark.across(condition, {row.name: row.as_answered for row in complete})
+    valid = benchmark.across(condition, {row.name: row.valid_only for row in complete})
+    return [
+        replace(
+            row,
+            as_answered={**row.as_answered, **answered.get(row.name, {})},
+            valid_only={**row.valid_only, **valid.get(row.name, {})},
+        )
+        for row in rows
+    ]
 
 
 def model_row(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from harness.benchmarks.base import Case, CaseSet
 from harness.benchmarks.registry import get_benchmark
@@ -15,9 +16,11 @@ from harness.cache.store import Store
 from harness.case_spool import SpoolWriter, case_ids
 from harness.errors import ConfigError, UnknownNameError
 from harness.manifest import NotShown, StepWanted
+from harness.media import Media
 from harness.nearest import nearest
 from harness.offline.replay import ReplayedUnit, Replayer
 from harness.offline.replay_stream import replay_units
+from harness.offline.step_media import media_places, with_places
 from harness.offline.step_runs import source_run
 from harness.offline.stored_run import StoredRun, load_run
 from harness.outcomes import INCOMPLETE, USABLE
@@ -72,6 +75,12 @@ async def follow(store: Store, options: RunOptions) -> Followed:
     stored = await load_run(store, run)
     chosen = _Chosen(stored, options, step)
     spool, skipped = SpoolWriter(), Counter[tuple[str, str, str]]()
+    folder = None if options.data is None else Path(options.data)
+    if folder is not None and not step.shows_media:
+        raise ConfigError(f"the step {step.kind!r} of {step.benchmark} shows no media; leave out --data")
+    places: Mapping[str, Media] = {}
+    if step.shows_media:
+        places = await media_places(store, get_benchmark(step.benchmark), stored.cases.cases, folder)
     async for replayed in replay_units(store, stored, Replayer(stored)):
         if not chosen.has(replayed):
             continue
@@ -79,7 +88,7 @@ async def follow(store: Store, options: RunOptions) -> Followed:
         if isinstance(made, NoCase):
             skipped[replayed.unit.model, replayed.unit.condition, made.why] += 1
         else:
-            spool.append(made)
+            spool.append(with_places(made, places) if made.media else made)
     cases = spool.finish()
     if not len(cases):
         why = Counter[str]()

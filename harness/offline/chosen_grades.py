@@ -1,0 +1,184 @@
+"""Whose grades a run is scored with: imported ones, or those that the model of a step gave. Never both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple, dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from harness.benchmarks.base import Case
+from harness.benchmarks.registry import get_benchmark
+from harness.benchmarks.steps import Answer, Step, StepCase, id_of_unit, unit_of_id
+from harness.cache.grades import Grade
+from harness.cache.rows import Run, UnitId
+from harness.cache.store import Store
+from harness.canonical import JSON, canonical_json, digest
+from harness.errors import ConfigError
+from harness.nearest import nearest
+from harness.offline.new_answers import answered_since
+from harness.offline.replay import ReplayedUnit, Replayer
+from harness.offline.replay_stream import replay_units
+from harness.offline.step_runs import StepRun, steps_over
+from harness.offline.stored_run import StoredRun, load_run
+from harness.outcomes import USABLE
+
+GraderKind: TypeAlias = Literal["imported", "model", "none"]
+
+IMPORTED: Final = "imported"
+NONE: Final = "none"
+CONSENSUS: Final = "consensus"
+"""The rater whose grade stands where others disagree: what they agreed on afterwards."""
+
+_Values: TypeAlias = "Mapping[str, JSON]"
+
+
+@dataclass(slots=True)
+class ChosenGrades:
+    """The grades of a run's units, and who gave them.
+
+    `disputed` grades are of raters who disagree without a consensus; the grades of `other_answers` are about
+    answers in whose place others stand now: neither count. `others`: what else could
+    have been chosen.
+    """
+
+    kind: GraderKind
+    raters: tuple[str, ...] = ()
+    step: StepRun | None = None
+    simulated: bool = False
+    disputed: int = 0
+    other_answers: set[UnitId] = field(default_factory=set)
+    others: tuple[str, ...] = ()
+    values: dict[UnitId, _Values] = field(default_factory=dict)
+    benchmark: Step | None = None
+    shown: dict[UnitId, Mapping[str, str]] = field(default_factory=dict)
+    """What the step's model was shown of each unit."""
+
+    def of(self, replayed: ReplayedUnit, case: Case) -> _Values:
+        """Return the grades that stand of a unit as it is answered now: question -> grade."""
+        values = self.values.get(replayed.unit, {})
+        if not values or self.benchmark is None or replayed.result.outcome not in USABLE:
+            return values
+        answer = Answer(replayed.unit, case, replayed.result.outcome, replayed.result.prediction)
+        made = self.benchmark.step_case(answer)
+        if isinstance(made, StepCase) and dict(made.fields) == dict(self.shown[replayed.unit]):
+            return values
+        self.other_answers.add(replayed.unit)
+        return {}
+
+    def to_json(self) -> dict[str, JSON]:
+        """Return who graded, as the scores have it, with the digest of all grades."""
+        graded = sorted(self.values.items())
+        content = digest([[*astuple(unit), dict(sorted(values.items()))] for unit, values in graded])
+        found: dict[str, JSON] = {"by": self.kind, "raters": list(self.raters), "others": list(self.others)}
+        if self.step is not None:
+            found |= {
+                "step": self.step.run.name, "step_digest": self.step.run.digest, "kind": self.step.kind,
+                "model": self.step.model, "simulated": self.simulated,
+            }
+        return found | {
+            "units": len(self.values), "disputed": self.disputed, "of_other_answers": len(self.other_answers),
+            "sha256": content,
+        }
+
+
+async def chosen_grades(store: Store, stored: StoredRun, wanted: str | None) -> ChosenGrades | None:
+    """Return the grades that a run is scored with; None for a benchmark that uses none.
+
+    `wanted`: "imported", "none" or the run of a step. None: imported ones where there are any, else those of
+    the one step that grades this run; of several steps none is chosen. Raises ConfigError for no such step.
+    """
+    benchmark = stored.benchmark
+    if isinstance(benchmark, Step) or not benchmark.questions:
+        if wanted not in (None, NONE):
+            raise ConfigError(f"{benchmark.name} is scored without grades; leave out --grades")
+        return None
+    steps = _grading_steps(stored, await store.runs())
+    standing = [one for one in await store.grades(stored.run.id) if one.question in benchmark.questions]
+    ways = ([IMPORTED] if standing else []) + [step.run.name for step in steps]
+    chosen = wanted or _default(standing, steps)
+    others = tuple(way for way in ways if way != chosen)
+    if chosen == NONE:
+        return ChosenGrades("none", others=others)
+    if chosen == IMPORTED:
+        return await _imported(store, stored, standing, others)
+    step = await _step_of(store, chosen, steps, ways)
+    return await _of_step(store, step, tuple(way for way in ways if way != step.run.name))
+
+
+def _default(standing: Iterable[Grade], steps: list[StepRun]) -> str:
+    if any(True for _ in standing):
+        return IMPORTED
+    return steps[0].run.name if len(steps) == 1 else NONE
+
+
+def _grading_steps(stored: StoredRun, runs: Iterable[Run]) -> list[StepRun]:
+    """Return the steps over a run whose answers are grades of its benchmark."""
+    return [step for step in steps_over(runs, stored.run.digest) if _grades(step, stored)]
+
+
+def _grades(step: StepRun, stored: StoredRun) -> bool:
+    benchmark = get_benchmark(step.run.benchmark)
+    assert isinstance(benchmark, Step)
+    return bool(benchmark.questions.keys() & stored.benchmark.questions.keys())
+
+
+async def _step_of(store: Store, wanted: str, steps: list[StepRun], ways: list[str]) -> StepRun:
+    names = {step.run.name: step for step in steps}
+    if wanted in names:
+        return names[wanted]
+    run = await store.find_run(wanted) if wanted not in ways else None
+    found = next((step for step in steps if run is not None and step.run.id == run.id), None)
+    if found is None:
+        known = ", ".join([*ways, NONE])
+        raise ConfigError(
+            f"--grades {wanted!r}: no step of that name grades this run{nearest(wanted, ways)}; to be had: "
+            f"{known}"
+        )
+    return found
+
+
+async def _imported(
+    store: Store, stored: StoredRun, standing: list[Grade], others: tuple[str, ...]
+) -> ChosenGrades:
+    found = ChosenGrades(
+        "imported", raters=tuple(sorted({grade.rater for grade in standing})), others=others
+    )
+    since = await answered_since(store, stored, {grade.unit for grade in standing})
+    said: dict[UnitId, dict[str, dict[str, JSON]]] = {}
+    for grade in standing:
+        if grade.graded_at_us < since.get(grade.unit, 0):
+            found.other_answers.add(grade.unit)
+        else:
+            said.setdefault(grade.unit, {}).setdefault(grade.question, {})[grade.rater] = grade.value
+    for unit, questions in said.items():
+        agreed = {question: _agreed(raters) for question, raters in questions.items()}
+        found.disputed += sum(value is None for value in agreed.values())
+        found.values[unit] = {name: value for name, value in agreed.items() if value is not None}
+    return found
+
+
+def _agreed(raters: Mapping[str, JSON]) -> JSON:
+    """Return what raters agree on, or what they agreed on afterwards; None where they do not."""
+    if CONSENSUS in raters:
+        return raters[CONSENSUS]
+    values = Counter(map(canonical_json, raters.values()))
+    return next(iter(raters.values())) if len(values) == 1 else None
+
+
+async def _of_step(store: Store, step: StepRun, others: tuple[str, ...]) -> ChosenGrades:
+    """Return what a step's model said; of several repeats the first, which is as good as any."""
+    stored = await load_run(store, step.run)
+    benchmark = stored.benchmark
+    assert isinstance(benchmark, Step)
+    simulated = any(model.simulated for model in stored.manifest.models.values())
+    found = ChosenGrades("model", raters=(step.model,), step=step, simulated=simulated, others=others)
+    found.benchmark = benchmark
+    async for replayed in replay_units(store, stored, Replayer(stored)):
+        about = unit_of_id(replayed.unit.case_id)
+        if about is None or replayed.unit.repeat != 1 or replayed.result.prediction is None:
+            continue
+        found.values[about] = benchmark.grades_of(replayed.result.prediction)
+        place = stored.case_index.place(id_of_unit(about))
+        found.shown[about] = stored.case_index.case(place).fields
+    return found
