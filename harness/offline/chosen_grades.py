@@ -14,7 +14,7 @@ from harness.cache.grades import Grade
 from harness.cache.rows import Run, UnitId
 from harness.cache.store import Store
 from harness.canonical import JSON, canonical_json, digest
-from harness.errors import ConfigError
+from harness.errors import ConfigError, UnknownNameError
 from harness.nearest import nearest
 from harness.offline.new_answers import answered_since
 from harness.offline.replay import ReplayedUnit, Replayer
@@ -124,10 +124,10 @@ def _grades(step: StepRun, stored: StoredRun) -> bool:
 
 
 async def _step_of(store: Store, wanted: str, steps: list[StepRun], ways: list[str]) -> StepRun:
-    names = {step.run.name: step for step in steps}
-    if wanted in names:
-        return names[wanted]
-    run = await store.find_run(wanted) if wanted not in ways else None
+    try:
+        run = await store.find_run(wanted)
+    except UnknownNameError:
+        run = None
     found = next((step for step in steps if run is not None and step.run.id == run.id), None)
     if found is None:
         known = ", ".join([*ways, NONE])
