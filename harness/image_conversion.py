@@ -5,14 +5,16 @@ from __future__ import annotations
 import io
 import struct
 import zlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, BinaryIO
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from harness.image_structure import BadImageError
-from harness.recipes import DEFAULT_QUALITY, Recipe
+from harness.recipes import Recipe, Stage, box_problem, line_width
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+_GREEN: Final = (0, 255, 0)
 
 
 def open_header(data: bytes, mime: str) -> Image:
@@ -63,7 +65,8 @@ def _decoder_errors() -> tuple[type[Exception], ...]:
 def convert(data: bytes, mime: str, recipe: Recipe) -> bytes:
     """Return an image as PNG or JPEG bytes. Raises BadImageError where it cannot be decoded.
 
-    The rules are those of `harness.recipes`; a changed one needs a new version in `RECIPE_VERSIONS`.
+    `recipe` is one of an image, not of a frame. The rules are those of `harness.recipes`; a changed one needs
+    a new version in `RECIPE_VERSIONS`.
     """
     from PIL import ImageOps
 
@@ -71,23 +74,45 @@ def convert(data: bytes, mime: str, recipe: Recipe) -> bytes:
         decode(source)
         upright = ImageOps.exif_transpose(source)
         image = _eight_bits(upright)
+    for stage in recipe.stages:
+        image = _drawn(image, stage.numbers) if stage.kind == "roi" else _fitted(image, stage)
     target = recipe.mime(mime)
     if target == "image/jpeg":
         image = _on_white(image)
-    if recipe.bound == "max_bytes":
-        return _shrunk(image, target, recipe.number)
-    size = recipe.size(image.width, image.height)
-    return _encoded(image if size is None else _resized(image, size), target, recipe.quality)
+    if recipe.max_bytes is not None:
+        return _shrunk(image, target, recipe.quality, recipe.max_bytes)
+    return _encoded(image, target, recipe.quality)
 
 
-def _shrunk(image: Image, mime: str, max_bytes: int) -> bytes:
+def _fitted(image: Image, stage: Stage) -> Image:
+    size = stage.size(image.width, image.height)
+    return image if size is None else _resized(image, size)
+
+
+def _drawn(image: Image, box: Sequence[int]) -> Image:
+    """Return the image in colour with a box in green; its pixels off the line are what they were."""
+    problem = box_problem(box, image.width, image.height)
+    if problem is not None:
+        raise BadImageError(problem)
+    drawn = image.convert("RGBA" if image.mode in ("LA", "RGBA") else "RGB").copy()
+    x0, y0, x1, y1 = box
+    line = line_width(*image.size)
+    wide, high = min(line, x1 - x0), min(line, y1 - y0)
+    for side in (
+        (x0, y0, x1, y0 + high), (x0, y1 - high, x1, y1), (x0, y0, x0 + wide, y1), (x1 - wide, y0, x1, y1)
+    ):  # fmt: skip
+        drawn.paste(_GREEN, side)
+    return drawn
+
+
+def _shrunk(image: Image, mime: str, quality: int, max_bytes: int) -> bytes:
     """Return an encoding of at most so many bytes, scaled by 3/4 as often as that takes.
 
     Steps are so coarse that encoders which differ by a few bytes nearly always end at the same size.
     """
     size = image.size
     while True:
-        data = _encoded(_resized(image, size), mime, DEFAULT_QUALITY)
+        data = _encoded(_resized(image, size), mime, quality)
         if len(data) <= max_bytes:
             return data
         if max(size) == 1:

@@ -14,7 +14,7 @@ from harness.canonical import sha256_hex
 from harness.errors import MediaChangedError, MediaError, MediaReadError
 from harness.image_conversion import convert, decode, open_header
 from harness.image_structure import BadImageError, Structure, read_structure
-from harness.recipes import ORIGINAL, read_recipe
+from harness.recipes import read_recipe
 from harness.video_structure import BadVideoError, read_video, sniff_video
 
 MediaKind: TypeAlias = Literal["image", "video"]
@@ -106,22 +106,39 @@ def load(media: Media, recipe: str) -> bytes:
     Raises MediaError where the file is gone, has changed since it was probed, or cannot be decoded.
     """
     rule = read_recipe(recipe)
-    if rule.kind == "convert" or (media.kind == "video" and rule.kind != ORIGINAL):
+    wanted = "image" if rule.frame is None else "video"
+    if rule.is_wish or (rule.stages and media.kind != wanted):
         raise MediaError(f"nothing can be sent by the recipe {recipe!r}; this is a {media.kind}")
     if media.path is None:
         raise MediaError(f"no file is known for the {media.kind} with sha256 {media.sha256}; give --data")
-    data = _read(media.path, str(media.path), media.kind)
-    if sha256_hex(data) != media.sha256:
-        raise MediaChangedError(
-            f"{media.kind} {str(media.path)!r} has changed since it was read; run again to take the new one",
-            media.path,
-        )
-    if rule.kind == ORIGINAL:
+    if rule.frame is not None:
+        data, mime, rule = _frame_jpeg(media, rule.frame), "image/jpeg", rule.after_frame
+    else:
+        data, mime = _unchanged(media, media.path), media.mime
+    if not rule.stages:
         return data
     try:
-        return convert(data, media.mime, rule)
+        return convert(data, mime, rule)
     except BadImageError as error:
         raise _unusable(str(media.path), error) from error
+
+
+def _frame_jpeg(media: Media, index: int) -> bytes:
+    """Return a frame of a video. Raises MediaError."""
+    raise MediaError(
+        f"cannot take frame {index} of {str(media.path)!r}: this version takes no frames from videos; leave "
+        "the condition out"
+    )
+
+
+def _unchanged(media: Media, path: Path) -> bytes:
+    """Return the bytes of a file. Raises MediaError where they are not those that were probed."""
+    data = _read(path, str(path), media.kind)
+    if sha256_hex(data) != media.sha256:
+        raise MediaChangedError(
+            f"{media.kind} {str(path)!r} has changed since it was read; run again to take the new one", path
+        )
+    return data
 
 
 def _unusable(shown: str, error: BadImageError) -> MediaError:
