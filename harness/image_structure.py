@@ -66,7 +66,8 @@ def sniff(data: bytes) -> str | None:
         return "image/gif"
     if data.startswith(b"BM") and data[6:10] == b"\0\0\0\0":
         return "image/bmp"
-    if data.startswith((b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")):  # TIFF, BigTIFF
+    # TIFF and BigTIFF; a DICOM file may say in its preamble that it is a TIFF as well (PS3.10, 7.1).
+    if data.startswith((b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")) and data[128:132] != b"DICM":
         return "image/tiff"
     return None
 
