@@ -10,22 +10,11 @@ import zlib
 from dataclasses import dataclass
 from typing import Final
 
+from harness.foreign_files import what_it_is
+
 _PNG_SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _PNG_CRITICAL: Final = frozenset({b"IHDR", b"PLTE", b"IDAT", b"IEND"})
 _PNG_END_BYTES: Final = 12
-_FOREIGN: Final = (
-    (128, b"DICM", "a DICOM file"),
-    (0, b"%PDF", "a PDF file"),
-    (0, b"\x1f\x8b", "a gzip file"),
-    (0, b"PK\x03\x04", "a zip file"),
-    (4, b"ftyp", "a HEIC, AVIF or video file"),
-    (4, b"jP  ", "a JPEG 2000 file"),
-    (0, b"\xff\x4f\xff\x51", "a JPEG 2000 file"),
-    (0, b"<svg", "an SVG file"),
-    (0, b"version https://git-lfs", "a Git LFS pointer, not the file itself"),
-    (0, b"<!DOCTYPE", "a web page"),
-    (0, b"<html", "a web page"),
-)
 
 
 class BadImageError(ValueError):
@@ -60,7 +49,7 @@ def read_structure(data: bytes) -> Structure:
             case "image/bmp" | "image/tiff":
                 return Structure(mime, 0, 0, plain=False)
             case _:
-                raise BadImageError(_unknown(data))
+                raise BadImageError(what_it_is(data))
     except (struct.error, IndexError) as error:
         raise BadImageError("the file is cut short inside its header") from error
 
@@ -77,18 +66,10 @@ def sniff(data: bytes) -> str | None:
         return "image/gif"
     if data.startswith(b"BM") and data[6:10] == b"\0\0\0\0":
         return "image/bmp"
-    if data.startswith((b"II*\0", b"MM\0*")):
+    # TIFF and BigTIFF; a DICOM file may say in its preamble that it is a TIFF as well (PS3.10, 7.1).
+    if data.startswith((b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")) and data[128:132] != b"DICM":
         return "image/tiff"
     return None
-
-
-def _unknown(data: bytes) -> str:
-    if not data:
-        return "the file is empty"
-    for offset, magic, what in _FOREIGN:
-        if data[offset : offset + len(magic)] == magic:
-            return f"it is {what}; convert it to PNG"
-    return "its bytes are no image that can be sent; convert it to PNG"
 
 
 def _png(data: bytes) -> Structure:
@@ -179,4 +160,4 @@ def _gif(data: bytes) -> Structure:
 
 def _single(frames: int) -> None:
     if frames > 1:
-        raise BadImageError(f"it holds {frames} frames; give one still image")
+        raise BadImageError(f"it is an animation of {frames} frames; give one still image")

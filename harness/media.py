@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import stat
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -12,18 +12,21 @@ from typing import Final, Literal, TypeAlias
 
 from harness.canonical import sha256_hex
 from harness.errors import MediaChangedError, MediaError, MediaReadError
-from harness.image_conversion import convert, decode, open_header
+from harness.image_conversion import convert, decode, open_header, upright_size
 from harness.image_structure import BadImageError, Structure, read_structure
-from harness.recipes import ORIGINAL, read_recipe
+from harness.recipes import box_problem, read_recipe
 from harness.video_structure import BadVideoError, read_video, sniff_video
 
 MediaKind: TypeAlias = Literal["image", "video"]
 
-READER_VERSION: Final = 1
+READER_VERSION: Final = 2
 """Version of what `probe` finds in a file; files that an earlier one read are read anew."""
 
 MAX_PIXELS: Final = 89_478_485
 """Larger images are taken for decompression bombs and never decoded: Pillow's own threshold."""
+
+_HEADERS_SUFFICE: Final = ("image/png", "image/jpeg", "image/webp")
+"""What `probe` need not decode."""
 
 MAX_BYTES: Final = 512 * 1024 * 1024
 """Larger files are never read into memory."""
@@ -88,6 +91,29 @@ def of_kind(media: Media, kind: MediaKind, name: str) -> Media:
     return media
 
 
+def check_box(media: Media, box: Sequence[int], name: str) -> None:
+    """Raise MediaError where an image, upright, does not have a box (`roi` of `harness.recipes`).
+
+    `name` stands for the image in the message. The file is looked at only where the box fits the image as it
+    is stored, or turned by a quarter, and not both.
+    """
+    width, height = media.width, media.height
+    if (box_problem(box, width, height) is None) != (box_problem(box, height, width) is None):
+        width, height = _upright_size(media, name)
+    problem = box_problem(box, width, height)
+    if problem is not None:
+        raise MediaError(f"cannot draw on image {name!r}: {problem}")
+
+
+def _upright_size(media: Media, name: str) -> tuple[int, int]:
+    if media.path is None or media.mime not in _HEADERS_SUFFICE:
+        return media.width, media.height  # what had to be decoded was measured upright
+    try:
+        return upright_size(_read(media.path, name, "image"), media.mime)
+    except BadImageError as error:
+        raise _unusable(name, error) from error
+
+
 _A: Final[Mapping[MediaKind, str]] = {"image": "an image", "video": "a video"}
 
 
@@ -106,22 +132,39 @@ def load(media: Media, recipe: str) -> bytes:
     Raises MediaError where the file is gone, has changed since it was probed, or cannot be decoded.
     """
     rule = read_recipe(recipe)
-    if rule.kind == "convert" or (media.kind == "video" and rule.kind != ORIGINAL):
-        raise MediaError(f"nothing can be sent by the recipe {recipe!r}; this is a {media.kind}")
+    wanted = "image" if rule.frame is None else "video"
+    if rule.is_wish or (rule.stages and media.kind != wanted):
+        raise MediaError(f"nothing can be sent by the recipe {recipe!r}; this is {_A[media.kind]}")
     if media.path is None:
         raise MediaError(f"no file is known for the {media.kind} with sha256 {media.sha256}; give --data")
-    data = _read(media.path, str(media.path), media.kind)
-    if sha256_hex(data) != media.sha256:
-        raise MediaChangedError(
-            f"{media.kind} {str(media.path)!r} has changed since it was read; run again to take the new one",
-            media.path,
-        )
-    if rule.kind == ORIGINAL:
+    if rule.frame is not None:
+        data, mime, rule = _frame_jpeg(media, rule.frame), "image/jpeg", rule.after_frame
+    else:
+        data, mime = _unchanged(media, media.path), media.mime
+    if not rule.stages:
         return data
     try:
-        return convert(data, media.mime, rule)
+        return convert(data, mime, rule)
     except BadImageError as error:
         raise _unusable(str(media.path), error) from error
+
+
+def _frame_jpeg(media: Media, index: int) -> bytes:
+    """Return a frame of a video. Raises MediaError."""
+    raise MediaError(
+        f"cannot take frame {index} of {str(media.path)!r}: this version takes no frames from videos; leave "
+        "the condition out"
+    )
+
+
+def _unchanged(media: Media, path: Path) -> bytes:
+    """Return the bytes of a file. Raises MediaError where they are not those that were probed."""
+    data = _read(path, str(path), media.kind)
+    if sha256_hex(data) != media.sha256:
+        raise MediaChangedError(
+            f"{media.kind} {str(path)!r} has changed since it was read; run again to take the new one", path
+        )
+    return data
 
 
 def _unusable(shown: str, error: BadImageError) -> MediaError:
@@ -149,7 +192,7 @@ def _read(path: Path, shown: str, what: str) -> bytes:
 def _inspect(data: bytes) -> Structure:
     found = read_structure(data)
     _guard(found.width, found.height)
-    if found.mime in ("image/png", "image/jpeg", "image/webp"):
+    if found.mime in _HEADERS_SUFFICE:
         with open_header(data, found.mime) as image:
             size = image.size
         if size != (found.width, found.height):

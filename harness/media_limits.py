@@ -6,6 +6,7 @@ its `limit` is the setting's name, by which such cases are counted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Final, Literal
 from harness.errors import MediaLimitError
 from harness.image_structure import read_structure
 from harness.media import Media, is_plain, load
-from harness.recipes import ORIGINAL, Recipe, read_recipe
+from harness.recipes import ORIGINAL, Recipe, Stage, chained, read_recipe
 from harness.settings import ImageLimits, ManyImages, VideoLimits
 
 IMAGE_MIME: Final = ("image/png", "image/jpeg", "image/webp")
@@ -39,22 +40,29 @@ def base64_bytes(size: int) -> int:
     return (size + 2) // 3 * 4
 
 
+def most_bytes(width: int, height: int) -> int:
+    """Return more bytes than an image of that size is ever encoded to."""
+    return 4 * width * height + _CONTAINER_BYTES
+
+
 def choose_recipe(
     media: Media,
     limits: ImageLimits,
     path: Path,
     wish: str = ORIGINAL,
     *,
+    base: str = ORIGINAL,
     model: str = "the model",
     among: int = 1,
 ) -> AsSent:
     """Return how a model gets an image that lies at `path`, by the recipe that was wished for.
 
+    `base` is what is done to the image whoever gets it, before that; with a frame, `media` is its video.
     `among` is how many images its request has. May read the image. Raises MediaLimitError for what is beyond
     the model, MediaError for what no model could take.
     """
     judge = _Judge(media, limits, path, model, among)
-    recipe = judge.applied(read_recipe(wish))
+    recipe = judge.applied(read_recipe(chained(base, wish)))
     judge.check_type(recipe)
     return judge.measured(recipe)
 
@@ -104,18 +112,36 @@ class _Judge:
 
     def applied(self, wish: Recipe) -> Recipe:
         """Return what is done to this image: what nothing need be done to goes as it is."""
-        if wish.kind in ("original", "png", "jpeg"):
-            return wish
-        media, sendable = self.media, self.media.mime in self.taken and self.plain
-        if wish.kind == "fit":
-            by_bytes = wish.bound == "max_bytes"
-            size = media.width, media.height
-            fits = media.size <= wish.number if by_bytes else wish.size(*size) == size
-            if not fits or (by_bytes and not sendable):
-                return wish
-        if sendable:
-            return Recipe("original")
-        return Recipe(self.conversion or "original")
+        done, form = Recipe(), [stage for stage in wish.stages if stage.kind in ("png", "jpeg")]
+        for stage in wish.stages:
+            if self._is_needed(stage, done, form):
+                done = done.then(stage)
+        if self.conversion is None or self._is_sendable(done):
+            return done
+        lenient = any(stage.kind in ("fit", "convert") for stage in wish.stages)
+        fitted = any(stage.kind == "fit" for stage in done.stages)
+        return done.then(Stage(self.conversion)) if lenient and not fitted else done
+
+    def _is_needed(self, stage: Stage, before: Recipe, form: Sequence[Stage]) -> bool:
+        if stage.kind != "fit":
+            return stage.kind != "convert"
+        if stage.option == "max_bytes":
+            return self._has_more_bytes(before.then(*form), stage.bound)
+        size = before.size(self.media.width, self.media.height) or self._encoded(before)[1:]
+        return stage.size(*size) != size
+
+    def _is_sendable(self, recipe: Recipe) -> bool:
+        return recipe.mime(self.media.mime) in self.taken and (bool(recipe.stages) or self.plain)
+
+    def _has_more_bytes(self, recipe: Recipe, bound: int) -> bool:
+        """Tell whether an image has more bytes; one that cannot be sent as it is counts as too large."""
+        if not recipe.stages:
+            return self.media.size > bound or not self._is_sendable(recipe)
+        pixels = recipe.size(self.media.width, self.media.height)
+        return (pixels is None or most_bytes(*pixels) > bound) and self._encoded(recipe)[0] > bound
+
+    def _encoded(self, recipe: Recipe) -> tuple[int, int, int]:
+        return encoded_size(self.media.sha256, self.media.mime, str(recipe), self.path)
 
     @property
     def many(self) -> ManyImages | None:
@@ -133,10 +159,10 @@ class _Judge:
     def check_type(self, recipe: Recipe) -> None:
         mime = recipe.mime(self.media.mime)
         if mime not in self.taken:
-            how = mime if recipe.kind == "original" else f"{mime} by the recipe {str(recipe)!r}"
+            how = mime if not recipe.stages else f"{mime} by the recipe {str(recipe)!r}"
             way = None if self.conversion is None else "convert"
             raise self._beyond("mime", f"is {how}", ", ".join(self.taken) or "no images", way)
-        if recipe.kind == "original" and not self.plain:
+        if not recipe.stages and not self.plain:
             raise self._beyond(
                 "samples", "has 16-bit, CMYK or other samples that models read unlike each other",
                 "8-bit grey, palette and RGB", "convert",
@@ -146,10 +172,10 @@ class _Judge:
         """Return the image's figures as sent, all limits checked; encoded here only where one needs it."""
         media, limits, text = self.media, self.limits, str(recipe)
         pixels = recipe.size(media.width, media.height)
-        size = media.size if recipe.kind == "original" else None
-        most = None if pixels is None else 4 * pixels[0] * pixels[1] + _CONTAINER_BYTES
+        size = None if recipe.stages else media.size
+        most = None if pixels is None else most_bytes(*pixels)
         if size is None and self._needs_encoding(pixels, most):
-            size, *found = encoded_size(media.sha256, media.mime, text, self.path)
+            size, *found = self._encoded(recipe)
             pixels = (found[0], found[1])
         if pixels is not None:
             self._check("max_pixels", pixels[0] * pixels[1], limits.max_pixels, "pixels", recipe)
@@ -175,7 +201,7 @@ class _Judge:
     def _check(self, name: str, found: int, limit: int | None, what: str, recipe: Recipe) -> None:
         if limit is None or found <= limit:
             return
-        shown = what if recipe.kind == "original" else f"{what} as {str(recipe)!r}"
+        shown = what if not recipe.stages else f"{what} as {str(recipe)!r}"
         bound, number = (
             ("max_bytes", limit // 4 * 3)
             if name == "max_base64_bytes"

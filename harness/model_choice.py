@@ -13,7 +13,7 @@ from harness.errors import ConfigError, MediaError, UnsupportedInputError
 from harness.messages import Message, Request, TextPart
 from harness.plans import ModelPlan
 from harness.providers.base import get_adapter
-from harness.recipes import ORIGINAL, read_recipe
+from harness.recipes import ORIGINAL, read_wish
 from harness.run_options import RunOptions
 from harness.settings import Model
 
@@ -95,7 +95,7 @@ def image_recipe_of(model: Model, wish: str | None, config: Config, benchmark: B
     """
     configured = model.image_recipe or config.benchmark(benchmark.name).image_recipe
     try:
-        return str(read_recipe(wish or configured or benchmark.image_recipe or ORIGINAL))
+        return str(read_wish(wish or configured or benchmark.image_recipe or ORIGINAL))
     except MediaError as error:
         raise ConfigError(f"--image-recipe: {error}") from error
 

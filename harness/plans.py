@@ -88,8 +88,9 @@ def with_recipes(messages: tuple[Message, ...], plan: ModelPlan) -> tuple[Messag
             check_video(part.media, limits.video, shown)
             sizes.known += base64_bytes(part.media.size)
             return part
+        wish, base = plan.image_recipe, part.recipe
         found = choose_recipe(
-            part.media, limits.image, part.media.path, plan.image_recipe, model=shown, among=among
+            part.media, limits.image, part.media.path, wish, base=base, model=shown, among=among
         )
         if found.size is None:
             sizes.unknown.append((part.media, found.recipe))

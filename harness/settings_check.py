@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from harness.errors import ConfigError, MediaError
 from harness.nearest import nearest, nearest_or_known
 from harness.outcomes import ExchangeOutcome
-from harness.recipes import read_recipe
+from harness.recipes import read_wish
 from harness.schema_names import some_alias_matches
 from harness.settings import IMPORTED, ErrorRule, Model, Provider, Settings
 from harness.toml_file import Table
@@ -92,10 +92,10 @@ def build_model(name: str, table: Table, provider: Provider, where: str) -> Mode
 
 
 def check_recipe(recipe: str | None, where: str) -> None:
-    """Raise ConfigError where a text names no recipe for images."""
+    """Raise ConfigError where a text names no recipe for all images of a run."""
     if recipe is not None:
         try:
-            read_recipe(recipe)
+            read_wish(recipe)
         except MediaError as error:
             raise ConfigError(f"{where} image_recipe: {error}") from error
 

@@ -102,7 +102,8 @@ def test_every_adapter_is_tried() -> None:
 
 def test_a_recipe_that_nobody_knows_is_refused() -> None:
     wire = WireRequest("/x", {"image": MediaSlot(MEDIA, "webp")})
-    with pytest.raises(ValueError, match="unknown recipe 'webp'; known: fit, jpeg, original, png"):
+    known = "fit, frame, jpeg, original, png, roi"
+    with pytest.raises(ValueError, match=f"unknown recipe 'webp'; known: {known}"):
         wire_document(wire)
 
 

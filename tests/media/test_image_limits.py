@@ -17,7 +17,7 @@ from harness.media import Media, load, probe
 from harness.media_limits import AsSent, base64_bytes, choose_recipe
 from harness.messages import ImagePart, Message, media_parts
 from harness.plans import ModelPlan, with_recipes
-from harness.recipes import Recipe, read_recipe, recipe_version
+from harness.recipes import read_recipe, recipe_version
 from harness.settings import ImageLimits, ManyImages, Model, Provider, limits_of
 from harness.settings_check import check_recipe
 
@@ -224,7 +224,7 @@ def test_each_kind_has_a_version_and_a_wish_has_none() -> None:
 @pytest.mark.parametrize("bound", ["max_side", "max_pixels"])
 def test_no_side_vanishes_and_no_bound_is_passed(size: tuple[int, int], bound: str) -> None:
     for number in (1, 2, 7, 100, 4095, 40_000):
-        found = Recipe("fit", bound, number).size(*size)
+        found = read_recipe(f"fit:{bound}={number}").size(*size)
         assert found is not None
         assert min(found) >= 1
         assert (max(found) if bound == "max_side" else found[0] * found[1]) <= number

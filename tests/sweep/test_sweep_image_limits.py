@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -186,3 +187,43 @@ def test_a_request_too_large_in_all_is_not_sent(folder: Path, server: ScriptedSe
     done = harness(*run_args(folder))
     assert (done.code, server.arrivals) == (3, []), done.err
     assert {one["error"]["message"].split(" has ")[0] for one in records(folder)} == {"the request"}
+
+
+def test_a_chain_does_to_each_image_what_it_needs_and_no_more(folder: Path, server: ScriptedServer) -> None:
+    """As the verifier of MedLayXPlain is shown images: the longest edge at most so long, then JPEG 85."""
+    configured(folder, server.url)
+    done = harness(*run_args(folder, "--image-recipe", "fit:max_side=100+jpeg:quality=85"))
+    assert done.code == 0, done.err
+    images = [image_of(arrival) for arrival in server.arrivals]
+    assert {image.format for image in images} == {"JPEG"}
+    assert sorted(image.size for image in images) == [(16, 8)] * 2 + [(100, 50)] * LARGE
+    recipes = sorted(record["media"][0]["recipe"] for record in records(folder))
+    assert recipes == ["fit:max_side=100+jpeg:quality=85"] * LARGE + ["jpeg:quality=85"] * 2
+
+
+def test_an_image_that_turns_out_damaged_is_a_case_error_with_its_name(
+    folder: Path, server: ScriptedServer
+) -> None:  # F16
+    path = folder / "data" / "images" / "001.png"
+    whole = path.read_bytes()
+    at = whole.index(b"IDAT")
+    end = at + 4 + int.from_bytes(whole[at - 4 : at], "big")
+    body = b"IDAT" + bytes(end - at - 4)
+    path.write_bytes(whole[:at] + body + zlib.crc32(body).to_bytes(4, "big") + whole[end + 4 :])
+    configured(folder, server.url)
+    assert harness(*run_args(folder, "--image-recipe", "png")).code == 3
+    assert len(server.arrivals) == 4
+    (failed,) = [record for record in records(folder) if record["outcome"] != "valid"]
+    assert (failed["case_id"], failed["outcome"]) == ("c001", "case_error")
+    assert "001.png': it cannot be decoded" in failed["error"]["message"]
+    assert failed["error"]["message"].endswith("; replace the file")
+
+
+@pytest.mark.parametrize("recipe", ["roi:box=1,2,3,4", "frame:index=1+png"])
+def test_what_differs_from_image_to_image_is_no_recipe_for_a_run(
+    folder: Path, server: ScriptedServer, recipe: str
+) -> None:
+    configured(folder, server.url)
+    done = harness(*run_args(folder, "--image-recipe", recipe))
+    assert done.code == 2 and not server.arrivals
+    assert "--image-recipe: " in done.err and "cannot hold for all images of a run" in done.err
