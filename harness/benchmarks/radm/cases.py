@@ -60,9 +60,9 @@ def load_cases(folder: Path, media: MediaReader | None = None) -> CaseSet:
     """Read a folder of RadM cases.
 
     Prompts may name `history`, and `history_en` where a case has it. The reference of a case has `diagnosis`,
-    `rare` (true or false), `subset`, `subspecialty` and `language`. A case of which one image or clip cannot
-    be used is kept, with `problem` set. Raises CaseFileError that names the first bad line, before any medium
-    is read.
+    `rare` (true or false), `subset`, `subspecialty` and `language`, and how many `images` and `videos` its
+    line names. A case of which one image or clip cannot be used is kept, with `problem` set and no media.
+    Raises CaseFileError that names the first bad line, before any medium is read.
     """
     reader = Reader(folder)
     lines = checked_lines(reader, _form())
@@ -80,13 +80,9 @@ def line_faults(value: Mapping[str, JSON]) -> Iterator[str]:
     """Yield what is wrong with the values of a line that has all required fields and no unknown ones."""
     found = [
         *(_choice_fault(name, value[name], known) for name, known in _CHOICES.items()),
-        None if isinstance(value["rare"], bool) else f"'rare' must be true or false, got {shown(value['rare'])}",
+        _flag_fault("rare", value["rare"]),
         *(text_fault(name, value[name]) for name in ("history", "diagnosis")),
-        *(
-            text_fault(name, value[name])
-            for name in ("history_en", "group")
-            if value.get(name) is not None
-        ),
+        *(text_fault(name, value[name]) for name in ("history_en", "group") if value.get(name) is not None),
         text_list_fault("tags", value.get("tags", [])),
     ]
     yield from (fault for fault in found if fault is not None)
@@ -108,6 +104,10 @@ def _choice_fault(name: str, value: JSON, known: Sequence[str]) -> str | None:
     if not isinstance(value, str):
         return f"{name!r} must be text, got {shown(value)}"
     return None if value in known else f"unknown {name} {value!r}{nearest_or_known(value, known)}"
+
+
+def _flag_fault(name: str, value: JSON) -> str | None:
+    return None if isinstance(value, bool) else f"{name!r} must be true or false, got {shown(value)}"
 
 
 def _media_faults(value: Mapping[str, JSON]) -> Iterator[str]:
@@ -150,7 +150,9 @@ def _case(value: Mapping[str, JSON], media: Sequence[Media | MediaError]) -> Cas
         },
         media={} if problems else {role: found for role, found in by_role.items() if found},
         reference={
-            name: value[name] for name in ("diagnosis", "rare", "subset", "subspecialty", "language")
+            **{name: value[name] for name in ("diagnosis", "rare", "subset", "subspecialty", "language")},
+            # Of a case that cannot be shown, this alone tells which conditions it belongs to.
+            **{name: len(_paths(value, name)) for name in ("images", "videos")},
         },
         group=cast("str | None", value.get("group")),
         tags=tuple(cast("list[str]", value.get("tags", []))),

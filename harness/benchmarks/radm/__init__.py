@@ -1,0 +1,1 @@
+"""RadM-Bench: ranked differential diagnoses of radiology cases, in two languages."""
