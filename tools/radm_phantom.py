@@ -48,9 +48,7 @@ VIEWS: Final[Mapping[str, tuple[Ellipse, ...]]] = {
 """View -> what a slice through its middle shows, from the outside in."""
 
 
-def draw_slice(
-    draw: Mapping[str, Any], depth: float, *, seed: int, gain: float = 1.0
-) -> NDArray[np.uint8]:
+def draw_slice(draw: Mapping[str, Any], depth: float, *, seed: int, gain: float = 1.0) -> NDArray[np.uint8]:
     """Return one slice, (160, 160): `depth` 0 is the middle of the stack, -1 and 1 are its ends.
 
     The finding is there from -0.4 to 0.4. `gain` brightens what is bright already, as contrast agent would.
