@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 HELP = {
     "judge": "Let a model judge the answers of RUN, one call an answer.",
     "normalise": "Let a model restate the clinical reports of RUN in one style, one call a report.",
+    "translate": "Let a model translate the Chinese histories of RUN into English, one call a case.",
 }
 """Kind of step -> what it does."""
 

@@ -56,6 +56,9 @@ CONDITIONS: Final[Mapping[str, Condition]] = MappingProxyType(
 )
 """The main one first."""
 
+PARTIAL: Final = frozenset({TEXT_IMAGES, TEXT_VOLUME_FPS2, TEXT_VOLUME_FPS10, TEXT_TRANSLATED})
+"""Those that some cases cannot be asked."""
+
 _COUNTED: Final = {IMAGE: "images", CLIP: "videos"}
 """Role -> where a case's reference says how many media of it there are."""
 _CLIP_LABELS: Final = {"en": "Clip {number} of {count}:", "zh": "第{number}段，共{count}段："}  # noqa: RUF001

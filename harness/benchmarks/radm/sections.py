@@ -41,9 +41,7 @@ def parts_of(prompt: Prompt) -> Mapping[str, str]:
     }
     for name, text in found.items():
         if not text.strip():
-            raise ConfigError(
-                f"section '=== {name}' of prompt {prompt.id!r} is blank; fill or remove it"
-            )
+            raise ConfigError(f"section '=== {name}' of prompt {prompt.id!r} is blank; fill or remove it")
     return found
 
 

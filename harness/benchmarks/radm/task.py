@@ -36,6 +36,7 @@ class RadM(Task):
     main_conditions: tuple[str, ...] = (shown.TEXT_IMAGES,)
     default_params: Mapping[str, JSON] = MappingProxyType({"temperature": 0, "top_k": 1, "top_p": 1})
     """The paper's for all models but o3, which it asked with none of them ("Model Selection")."""
+    partial_conditions: frozenset[str] = shown.PARTIAL
     scorer: str = "radm-1"
 
     def sample_dir(self) -> Path:
