@@ -15,7 +15,7 @@ BENCHMARKS = {
     "triage": "harness.benchmarks.triage",
 }
 
-STEPS = {"judge": ("triage",), "normalise": ("pandent",), "translate": ("radm",)}
+STEPS = {"grade": ("radm",), "judge": ("triage",), "normalise": ("pandent",), "translate": ("radm",)}
 """Kind of step -> the benchmarks that have one, in `steps` of their package."""
 
 

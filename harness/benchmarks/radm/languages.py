@@ -19,7 +19,7 @@ With several repeats the test is that of the first, since the mean of p values i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
@@ -40,19 +40,12 @@ from harness.scoring.many_tests import benjamini_hochberg
 from harness.scoring.paired_tests import wilcoxon_signed_rank
 from harness.scoring.resampling import Resampling
 
-UNION: Final = "languages"
-CONDITIONS: Final = ("text", "text_translated")
 FIRST_REPEAT: Final = 1
 
 _NO_PAIR: Final = "no Chinese case was scored in both languages"
 _NOT_FIRST: Final = "the test is that of the first repeat"
 _NAMES: Final = {"before.score": "original.score", "after.score": "translated.score"}
 _TEST: Final = ("wilcoxon.p", "wilcoxon.v", "wilcoxon.n", "wilcoxon.effect")
-
-
-def unions(conditions: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the union where a run asks both, else nothing."""
-    return {UNION: CONDITIONS} if all(name in conditions for name in CONDITIONS) else {}
 
 
 def languages(units: UnitTable) -> dict[str, MetricValue]:

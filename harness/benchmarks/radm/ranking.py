@@ -48,10 +48,11 @@ def tiers_of(grades: Mapping[str, JSON]) -> tuple[int, ...] | None:
     """
     if any(name not in grades for name in QUESTION_NAMES):
         return None
-    return tuple(_tier(name, grades[name]) for name in QUESTION_NAMES)
+    return tuple(tier_of(name, grades[name]) for name in QUESTION_NAMES)
 
 
-def _tier(name: str, value: JSON) -> int:
+def tier_of(name: str, value: JSON) -> int:
+    """Return the tier that a grade of a question is. Raises ValueError for one that is no tier."""
     if isinstance(value, bool) or not isinstance(value, int | float) or value not in TIERS:
         raise ValueError(f"a grade of {name} is 0, 1, 2 or 3, not {value!r}")
     return int(value)

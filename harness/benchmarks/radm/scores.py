@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from harness.benchmarks.base import Case, MetricValue, Scored, UnitNumbers
+from harness.benchmarks.radm.cases import SUBSETS, SUBSPECIALTIES
 from harness.benchmarks.radm.ranking import FIFTHS, TIERS, TOP, fifths, first_hit, tiers_of
 
 if TYPE_CHECKING:
@@ -32,14 +33,9 @@ NUMBERS: Final = (
     "answered", "graded", "fifths", "first_hit", "best_tier", "subset", "subspecialty", "rare", "chinese",
 )  # fmt: skip
 """Whether there is an answer and all five grades (1 or 0), what these come to (0 without them; see
-`radm.ranking`), and the case: subset and subspecialty as places in the tuples below, rare and chinese as 1 or
-0."""
+`radm.ranking`), and the case: subset and subspecialty as places in the tuples of
+`radm.cases`, rare and chinese as 1 or 0."""
 
-SUBSETS: Final = ("RadEdu", "RealClin")
-SUBSPECIALTIES: Final = (
-    "abdominal", "breast", "cardiovascular", "chest", "head and neck", "musculoskeletal", "neuroradiology",
-    "pediatric", "urogenital",
-)  # fmt: skip
 CHINESE: Final = "zh"
 
 HITS: Final = {f"top{k}": k for k in TOP}

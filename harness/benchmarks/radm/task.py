@@ -18,13 +18,13 @@ from harness.benchmarks.radm import conditions as shown
 from harness.benchmarks.radm.answer_forms import in_our_form
 from harness.benchmarks.radm.cases import check_cases, load_cases
 from harness.benchmarks.radm.restating import fill_answer
-from harness.benchmarks.task import Task
+from harness.benchmarks.radm.scored_task import ScoredTask
 from harness.canonical import JSON
 from harness.media_reading import MediaReader
 from harness.messages import Message, Schema
 
 
-class RadM(Task):
+class RadM(ScoredTask):
     """RadM-Bench as the engine sees it.
 
     It has no reformatter by default, as the paper names none: `--reformatter MODEL` gives it one.
@@ -37,7 +37,6 @@ class RadM(Task):
     default_params: Mapping[str, JSON] = MappingProxyType({"temperature": 0, "top_k": 1, "top_p": 1})
     """The paper's for all models but o3, which it asked with none of them ("Model Selection")."""
     partial_conditions: frozenset[str] = shown.PARTIAL
-    scorer: str = "radm-1"
 
     def sample_dir(self) -> Path:
         """Return the folder of the bundled synthetic sample."""

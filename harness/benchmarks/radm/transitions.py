@@ -17,14 +17,14 @@ difference, and then no number of its group has a value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from harness.benchmarks.base import MetricValue, UnitTable
+from harness.benchmarks.radm.cases import SUBSETS
 from harness.benchmarks.radm.pairs import (
     UNUSABLE,
     Pairs,
@@ -34,32 +34,12 @@ from harness.benchmarks.radm.pairs import (
     unusable_share,
     without_value,
 )
-from harness.benchmarks.radm.scores import SUBSETS, Answers
+from harness.benchmarks.radm.scores import Answers
 from harness.scoring.intervals import Interval
 from harness.scoring.resampling import Resampling
 
-STEPS: Final = (
-    ("text", "text_images"),
-    ("text_images", "text_volume_fps2"),
-    ("text_images", "text_volume_fps10"),
-    ("text_volume_fps2", "text_volume_fps10"),
-    ("text", "text_volume_fps2"),
-    ("text", "text_volume_fps10"),
-)
-"""From which condition to which: the paper's transitions, then what volumes bring to the history alone."""
-
-UNIONS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
-    {f"{before}_to_{after}": (before, after) for before, after in STEPS}
-)
-"""Union -> its two conditions."""
-
 NO_PAIR: Final = "no such case was scored in both conditions"
 _CHANGES: Final = ("improved", "unchanged", "declined")
-
-
-def unions(conditions: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the unions both of whose conditions a run asks."""
-    return {name: pair for name, pair in UNIONS.items() if all(one in conditions for one in pair)}
 
 
 def transitions(units: UnitTable) -> dict[str, MetricValue]:
