@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from harness.benchmarks.base import Case, CaseSet
 from harness.benchmarks.case_steps import CaseStep, case_of_case
@@ -68,20 +69,19 @@ async def follow(store: Store, options: RunOptions) -> Followed:
     step_options = options.step
     assert step_options is not None
     run = await _source(store, step_options.source)
-    step = get_benchmark(options.benchmark)
-    assert isinstance(step, Step)
+    step = cast("Step", get_benchmark(options.benchmark))
     if run.benchmark != step.benchmark:
         raise ConfigError(
             f"run {run.name!r} is of {run.benchmark}, and the step {step.name!r} is about {step.benchmark}"
         )
     stored = await load_run(store, run)
+    folder = None if options.data is None else Path(options.data)
+    if folder is not None and not step.shows_media:
+        raise ConfigError(f"the step {step.kind!r} of {step.benchmark} shows no media; leave out --data")
     if isinstance(step, CaseStep):
         return _of_cases(stored, options, step)
     chosen = _Chosen(stored, options, step)
     spool, skipped = SpoolWriter(), Counter[tuple[str, str, str]]()
-    folder = None if options.data is None else Path(options.data)
-    if folder is not None and not step.shows_media:
-        raise ConfigError(f"the step {step.kind!r} of {step.benchmark} shows no media; leave out --data")
     places: Mapping[str, Media] = {}
     if step.shows_media:
         places = await media_places(store, get_benchmark(step.benchmark), stored.cases.cases, folder)
