@@ -79,6 +79,16 @@ def retired_notes(models: Mapping[str, ModelPlan], config: Config) -> list[str]:
     ]
 
 
+def told_dropped(plan: ModelPlan) -> list[str]:
+    """Return what is left out, each with the one that it cannot stand beside, if that is why."""
+    told = []
+    for name in plan.dropped_params:
+        groups = () if name in plan.model.not_taken else plan.model.one_of
+        kept = [one for group in groups if name in group for one in group if one in plan.params]
+        told.append(f"{name} beside {kept[0]}" if kept else name)
+    return told
+
+
 def _check_address(model: Model) -> None:
     """Raise ConfigError where the provider's address is one that only the user knows."""
     provider = model.provider

@@ -13,7 +13,7 @@ from harness.canonical import JSON
 from harness.config import load_config
 from harness.errors import ConfigError
 from harness.messages import Message, Request, TextPart
-from harness.model_choice import chosen_models
+from harness.model_choice import chosen_models, told_dropped
 from harness.plans import ModelPlan
 from harness.providers.base import get_adapter
 from harness.run_options import RunOptions
@@ -98,6 +98,11 @@ def test_a_model_without_an_entry_has_its_providers_rules(tmp_path: Path) -> Non
     options = RunOptions(benchmark="radm", models=("azure/my-gpt",))
     made = chosen_models(options, load_config(cwd=tmp_path), RADM)["azure/my-gpt"]
     assert made.dropped_params == ("top_k",)
+
+
+def test_what_is_told_of_a_parameter_left_out_is_why() -> None:
+    assert told_dropped(plan("claude-haiku-4.5")) == ["top_p beside temperature"]
+    assert told_dropped(plan("o3")) == ["temperature", "top_k", "top_p"]
 
 
 def test_of_parameters_that_exclude_each_other_the_users_own_is_kept() -> None:
