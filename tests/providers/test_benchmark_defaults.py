@@ -21,12 +21,12 @@ from harness.run_options import RunOptions
 CATALOGUE = load_config(cwd=Path(__file__).parent)
 RADM = cast("Benchmark", RadM())
 WITHOUT_TOP_K = (
-    "openai", "openai-responses", "mistral", "xai", "groq", "deepseek", "moonshot", "moonshot-cn", "ollama",
+    "openai", "openai-responses", "xai", "groq", "deepseek", "moonshot", "moonshot-cn", "ollama",
     "cohere",
 )  # fmt: skip
 WITH_TOP_K = (
-    "gemini", "vllm", "sglang", "llamacpp", "local", "dashscope", "dashscope-cn", "openrouter", "together",
-    "fireworks", "bedrock", "vertex",
+    "gemini", "mistral", "vllm", "sglang", "llamacpp", "local", "dashscope", "dashscope-cn", "openrouter",
+    "together", "fireworks", "bedrock", "vertex",
 )  # fmt: skip
 
 
