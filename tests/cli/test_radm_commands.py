@@ -15,7 +15,7 @@ from sweep_kit import Done, harness, write_config
 from harness.benchmarks.registry import get_benchmark
 
 SAMPLE = get_benchmark("radm").sample_dir()
-UNTRANSLATED = ["syn-clin-06", "syn-clin-08", "syn-clin-09", "syn-clin-10"]
+OPEN = ["syn-clin-06", "syn-clin-08", "syn-clin-09", "syn-clin-10"]
 FIVE = ["A of the liver", "B", "C", "D", "E"]
 
 
@@ -76,15 +76,15 @@ def test_a_translation_is_asked_once_a_case_and_comes_into_a_folder_of_its_own(f
         done = harness(*step)
         assert done.code == 0, done.err
         assert "the step looks at 4 cases of run 'night'" in done.err
-        assert len(server.arrivals) == asked + len(UNTRANSLATED)
+        assert len(server.arrivals) == asked + len(OPEN)
         assert harness(*step).code == 0
-        assert len(server.arrivals) == asked + len(UNTRANSLATED)
+        assert len(server.arrivals) == asked + len(OPEN)
         translated = ["data", "translated", "english", "--data", folder / "data"]
         done = harness(*translated, "--out", folder / "en", *options(folder))
         assert (done.code, done.out.splitlines()[0].split()) == (0, ["4", "translated"])
         made = lines(folder / "en")
         ours = "Male patient of 55. \u2028 No pain."
-        assert [one["id"] for one in made if one.get("history_en") == ours] == UNTRANSLATED
+        assert [one["id"] for one in made if one.get("history_en") == ours] == OPEN
         assert [{**one, "history_en": None} for one in made] == [
             {**one, "history_en": None} for one in lines(folder / "data")
         ]
@@ -156,7 +156,14 @@ def test_a_translation_is_scored_by_what_may_be_lost(folder: Path) -> None:
         assert ask(folder, "data", "text", "--name", "night", models="a").code == 0
         step = ["step", "translate", "night", "--model", "t", "--name", "english", *options(folder)]
         assert harness(*step).code == 0
+        for words in (["resume"], ["status"], ["explain", "--case", OPEN[0]]):
+            done = harness(words[0], "english", *words[1:], *options(folder))
+            assert done.code == 0, done.err
+        assert len(server.arrivals) == 20 + len(OPEN)
     done = harness("score", "english", *options(folder), "--json")
     assert done.code == 0, done.err
-    text = json.dumps(done.json)
-    assert '"digits_lost.share"' in text
+    assert '"digits_lost.share"' in json.dumps(done.json)
+    exported = harness("export", "english", *options(folder))
+    records = [json.loads(line) for line in exported.out.split("\n") if line]
+    assert [one["case_id"] for one in records] == OPEN
+    assert {one["benchmark"] for one in records} == {"radm.translate"}
