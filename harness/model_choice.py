@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from harness.benchmarks.base import Benchmark
 from harness.canonical import JSON
@@ -79,6 +79,16 @@ def retired_notes(models: Mapping[str, ModelPlan], config: Config) -> list[str]:
     ]
 
 
+def told_dropped(plan: ModelPlan) -> list[str]:
+    """Return what is left out, each with the one that it cannot stand beside, if that is why."""
+    told = []
+    for name in plan.dropped_params:
+        groups = () if name in plan.model.not_taken else plan.model.one_of
+        kept = [one for group in groups if name in group for one in group if one in plan.params]
+        told.append(f"{name} beside {kept[0]}" if kept else name)
+    return told
+
+
 def _check_address(model: Model) -> None:
     """Raise ConfigError where the provider's address is one that only the user knows."""
     provider = model.provider
@@ -125,14 +135,26 @@ def _params(
     written: dict[str, JSON] = {**config.user_params(model.name), **options.params}
     params: dict[str, JSON] = {**model.params, **benchmark.default_params, **written}
     check_names(model.name, params)
-    dropped = sorted(name for name in params if name in model.unsupported_params)
-    refused = [name for name in dropped if name in written]
-    if refused and not options.drop_unsupported:
+    dropped = {name for name in params if name in model.not_taken}
+    _refuse_written(model, dropped & written.keys(), "does not take", options)
+    for group in model.one_of:
+        # What the user wrote goes before a default, else the order of the group decides.
+        given = [name for name in group if name in params and name not in dropped]
+        spare = sorted(given, key=lambda name: name not in written)[1:]
+        told = f"takes only one of {', '.join(map(repr, group))} in a request, and so not"
+        _refuse_written(model, written.keys() & spare, told, options)
+        dropped.update(spare)
+    kept = {name: value for name, value in sorted(params.items()) if name not in dropped}
+    return kept, tuple(sorted(dropped))
+
+
+def _refuse_written(model: Model, names: Collection[str], told: str, options: RunOptions) -> None:
+    """Raise ConfigError for parameters that the user wrote, unless they may be left out."""
+    if names and not options.drop_unsupported:
         raise ConfigError(
-            f"model {model.name!r} does not take {', '.join(map(repr, refused))}; leave it out, or give "
+            f"model {model.name!r} {told} {', '.join(map(repr, sorted(names)))}; leave it out, or give "
             "--drop-unsupported to leave it out for this model and record that"
         )
-    return {name: value for name, value in sorted(params.items()) if name not in dropped}, tuple(dropped)
 
 
 def _reformatter(model: Model, options: RunOptions, config: Config, benchmark: Benchmark) -> Model | None:

@@ -20,7 +20,7 @@ from harness.errors import ConfigError, UnknownNameError
 from harness.manifest import BlobRef, ConditionWanted, Manifest, ModelWanted, ReformatWanted
 from harness.media_reading import MediaReader
 from harness.messages import Schema, Structured
-from harness.model_choice import COMMON_PARAMS, chosen_models, retired_notes
+from harness.model_choice import COMMON_PARAMS, chosen_models, retired_notes, told_dropped
 from harness.nearest import nearest
 from harness.offline.step_cases import Followed
 from harness.plans import ConditionPlan, ModelPlan
@@ -274,7 +274,7 @@ def _notes(
         notes.append(f"images are not sent as they are: {told}; each record says what was done")
     for name, plan in models.items():
         if plan.dropped_params:
-            notes.append(f"{name} does not take {', '.join(plan.dropped_params)}: left out and recorded")
+            notes.append(f"{name} does not take {', '.join(told_dropped(plan))}: left out and recorded")
     default = any(
         plan.reformatter is not None and plan.reformatter.name == benchmark.reformatter
         for plan in models.values()

@@ -100,6 +100,10 @@ class Provider(MediaLimits):
     """
     model_prefix: str = ""
     """Put before the id of a model that is named `provider/model-id`, without an entry of its own."""
+    unsupported_params: tuple[str, ...] = ()
+    """What none of its models takes; each model may name more."""
+    exclusive_params: tuple[tuple[str, ...], ...] = ()
+    """Groups of parameters of which its models take one in a request, the preferred one first."""
     stream_options: bool = True
     """False where the field `stream_options` is refused; the last chunk must tell the usage unasked then."""
     schema_names: str | None = None
@@ -154,6 +158,7 @@ class Model(MediaLimits):
     image_recipe: str | None = None
     """How images are made ready for it (`harness.recipes`); None: the benchmark's way, else as they are."""
     unsupported_params: tuple[str, ...] = ()
+    exclusive_params: tuple[tuple[str, ...], ...] = ()
     params: dict[str, JsonValue] = Field(default_factory=dict)
     requests_per_minute: float | None = Field(default=None, gt=0)
     tokens_per_minute: float | None = Field(default=None, gt=0)
@@ -173,6 +178,16 @@ class Model(MediaLimits):
     retires_on: date | None = None
     """The day on which the provider means to withdraw it: told when it is near. It is asked all the same."""
     note: str | None = None
+
+    @property
+    def not_taken(self) -> frozenset[str]:
+        """Parameters that a request to it may not have: its provider's, and its own."""
+        return frozenset((*self.provider.unsupported_params, *self.unsupported_params))
+
+    @property
+    def one_of(self) -> tuple[tuple[str, ...], ...]:
+        """Groups of parameters of which a request to it may have one: its provider's, and its own."""
+        return (*self.provider.exclusive_params, *self.exclusive_params)
 
     @property
     def simulated(self) -> bool:

@@ -333,12 +333,12 @@ def _exposed(image: Image.Image, generator: np.random.Generator) -> Image.Image:
     field += 1.6 * generator.normal(0, 1, (1, WIDTH))
     field = 24 + (field - 56) * 1.2
     field *= 1 - 0.55 * np.clip(np.hypot(xs * 0.92, ys * 0.86) - 0.72, 0, 1)
-    _write_text(field, "SYNTHETIC", (14, HEIGHT - 32), dot=3)
-    _write_text(field, "L", (WIDTH - 40, 200), dot=3)
+    write_text(field, "SYNTHETIC", (14, HEIGHT - 32), dot=3)
+    write_text(field, "L", (WIDTH - 40, 200), dot=3)
     return Image.fromarray(np.clip(np.rint(field), 0, 255).astype(np.uint8))
 
 
-def _write_text(field: Field, text: str, corner: tuple[int, int], *, dot: int) -> None:
+def write_text(field: Field, text: str, corner: tuple[int, int], *, dot: int) -> None:
     for place, letter in enumerate(text):
         rows = [[bit == "1" for bit in row] for row in _GLYPHS[letter].split()]
         dots = np.kron(np.array(rows), np.ones((dot, dot))).astype(bool)

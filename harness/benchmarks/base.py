@@ -134,11 +134,16 @@ class MetricValue:
 
 @dataclass(frozen=True, slots=True)
 class MetricColumn:
-    """One metric of the printed table: its path in the scores, its two head lines, and its decimals."""
+    """One metric of the printed table: its path in the scores, its two head lines, and its decimals.
+
+    A value from 0 to below `least` is shown as below it (a p as "<0.001"), one in `words` by its word.
+    """
 
     path: str
     head: tuple[str, str]
     decimals: int = 3
+    least: float | None = None
+    words: Mapping[float, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,13 @@ from typing import cast
 from harness.benchmarks.base import Benchmark
 from harness.errors import ConfigError, UnknownNameError
 
-BENCHMARKS = {"pandent": "harness.benchmarks.pandent", "triage": "harness.benchmarks.triage"}
+BENCHMARKS = {
+    "pandent": "harness.benchmarks.pandent",
+    "radm": "harness.benchmarks.radm",
+    "triage": "harness.benchmarks.triage",
+}
 
-STEPS = {"judge": ("triage",), "normalise": ("pandent",)}
+STEPS = {"grade": ("radm",), "judge": ("triage",), "normalise": ("pandent",), "translate": ("radm",)}
 """Kind of step -> the benchmarks that have one, in `steps` of their package."""
 
 

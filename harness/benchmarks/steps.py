@@ -233,6 +233,11 @@ def id_of_unit(unit: UnitId) -> str:
     return "|".join(map(_escaped, (unit.model, unit.condition, unit.case_id, str(unit.repeat))))
 
 
+def id_of_case(case_id: str) -> str:
+    """Return the id of the case that a step makes of a whole case: it tells no unit."""
+    return _escaped(case_id)
+
+
 def unit_of_id(case_id: str) -> UnitId | None:
     """Return the unit that the id of a step's case tells; None for an id of another form."""
     parts = [part.replace("%7C", "|").replace("%25", "%") for part in case_id.split("|")]

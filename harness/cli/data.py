@@ -11,6 +11,7 @@ import click
 from harness.benchmarks.base import Benchmark, CaseSet
 from harness.benchmarks.registry import BENCHMARKS, get_benchmark
 from harness.beyond_limits import beyond_limits
+from harness.cli.data_translated import translated
 from harness.cli.options import config_option, json_option, print_json, say
 from harness.cli.session_options import comma_list
 from harness.cli.tables import terminal_width
@@ -85,6 +86,9 @@ def sample(benchmark: str, out: Path) -> None:
     """Write the bundled synthetic sample, as a pattern for your own case files."""
     get_benchmark(benchmark).write_sample(out)
     click.echo(out)
+
+
+command.add_command(translated)
 
 
 def _plan(name: str, image_recipe: str | None, config: Config, benchmark: Benchmark) -> ModelPlan:

@@ -88,7 +88,10 @@ def _rows(model: Model, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]
         yield "image recipe", model.image_recipe
     yield "structured", ", ".join(model.structured) or "off only"
     yield "params", ", ".join(f"{name} = {value!r}" for name, value in model.params.items()) or "none set"
-    yield "does not take", ", ".join(model.unsupported_params) or "nothing known"
+    not_taken = dict.fromkeys((*model.unsupported_params, *model.provider.unsupported_params))
+    yield "does not take", ", ".join(not_taken) or "nothing known"
+    for group in model.one_of:
+        yield "takes one of", ", ".join(group)
     yield "price", _price(model)
     if model.price.source:
         yield "", f"by {model.price.source}"

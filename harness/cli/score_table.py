@@ -251,7 +251,12 @@ def _order(row: Json, columns: Sequence[MetricColumn]) -> tuple[bool, float, str
 def _number(metric: Json | None, column: MetricColumn) -> str:
     if metric is None or metric["value"] is None:
         return "-"
-    return f"{metric['value']:.{column.decimals}f}"
+    value = metric["value"]
+    if value in column.words:
+        return column.words[value]
+    if column.least is not None and 0 <= value < column.least:
+        return f"<{column.least:.{column.decimals}f}"
+    return f"{value:.{column.decimals}f}"
 
 
 def _percent(share: float) -> str:

@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from harness.run_options import SessionOptions
 
 HELP = {
+    "grade": "Let a model give each diagnosis of the answers of RUN its tier, one call an answer.",
     "judge": "Let a model judge the answers of RUN, one call an answer.",
     "normalise": "Let a model restate the clinical reports of RUN in one style, one call a report.",
+    "translate": "Let a model translate the Chinese histories of RUN into English, one call a case.",
 }
 """Kind of step -> what it does."""
 

@@ -63,10 +63,10 @@ def params_for(model: Model) -> dict[str, JSON]:
     The limit is added only where the settings give none, leave room for it, and the model takes one.
     """
     params: dict[str, JSON] = {
-        name: value for name, value in model.params.items() if name not in model.unsupported_params
+        name: value for name, value in model.params.items() if name not in model.not_taken
     }
     limited = any(name in params for name in OUTPUT_LIMIT_PARAMS)
-    if not limited and "max_tokens" not in model.unsupported_params:
+    if not limited and "max_tokens" not in model.not_taken:
         params["max_tokens"] = _limit(model, params.get("thinking_budget"))
     return params
 

@@ -15,6 +15,7 @@ READS_ANSWERS = (
     "asked_cases.py",
     "attempts.py",
     "benchmarks/base.py",
+    "benchmarks/case_steps.py",
     "benchmarks/prompts.py",
     "benchmarks/registry.py",
     "benchmarks/steps.py",

@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from harness.benchmarks.base import Case, CaseSet
+from harness.benchmarks.case_steps import CaseStep, case_of_case
 from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.steps import Answer, NoCase, Step, step_case_of
 from harness.cache.rows import Run
@@ -34,6 +36,7 @@ class Followed:
     run: Run
     wanted: StepWanted
     cases: CaseSet
+    looks_at: str = "answer"
 
     @property
     def name_stem(self) -> str:
@@ -43,7 +46,7 @@ class Followed:
     def notes(self) -> Iterator[str]:
         """Yield what the user should know before the first request: what is looked at, and what is not."""
         n = len(self.cases.cases)
-        yield f"the step looks at {n} answer{'' if n == 1 else 's'} of run {self.run.name!r}"
+        yield f"the step looks at {n} {self.looks_at}{'' if n == 1 else 's'} of run {self.run.name!r}"
         why = Counter[str]()
         for one in self.wanted.not_shown:
             why[one.why] += one.units
@@ -66,18 +69,19 @@ async def follow(store: Store, options: RunOptions) -> Followed:
     step_options = options.step
     assert step_options is not None
     run = await _source(store, step_options.source)
-    step = get_benchmark(options.benchmark)
-    assert isinstance(step, Step)
+    step = cast("Step", get_benchmark(options.benchmark))
     if run.benchmark != step.benchmark:
         raise ConfigError(
             f"run {run.name!r} is of {run.benchmark}, and the step {step.name!r} is about {step.benchmark}"
         )
     stored = await load_run(store, run)
-    chosen = _Chosen(stored, options, step)
-    spool, skipped = SpoolWriter(), Counter[tuple[str, str, str]]()
     folder = None if options.data is None else Path(options.data)
     if folder is not None and not step.shows_media:
         raise ConfigError(f"the step {step.kind!r} of {step.benchmark} shows no media; leave out --data")
+    if isinstance(step, CaseStep):
+        return _of_cases(stored, options, step)
+    chosen = _Chosen(stored, options, step)
+    spool, skipped = SpoolWriter(), Counter[tuple[str, str, str]]()
     places: Mapping[str, Media] = {}
     if step.shows_media:
         places = await media_places(store, get_benchmark(step.benchmark), stored.cases.cases, folder)
@@ -108,6 +112,46 @@ async def follow(store: Store, options: RunOptions) -> Followed:
         not_shown=tuple(NotShown(*key, units) for key, units in sorted(skipped.items())),
     )
     return Followed(run, wanted, CaseSet(cases, synthetic=stored.manifest.synthetic))
+
+
+def _of_cases(stored: StoredRun, options: RunOptions, step: CaseStep) -> Followed:
+    """Return the cases of a step about cases; of one that it does not look at nothing is kept."""
+    wanted = options.step
+    assert wanted is not None
+    if wanted.models or wanted.conditions:
+        raise ConfigError(
+            f"the step {step.kind!r} is about cases, whoever was asked about them; leave out --of and "
+            "--conditions"
+        )
+    ids = case_ids(stored.cases.cases)
+    chosen = _known(options.cases, ids, "case", stored.run)
+    spool, n, why = SpoolWriter(), 0, Counter[str]()
+    for case in stored.cases.cases:
+        if case.id not in chosen or n == options.limit:
+            continue
+        made = step.made_of(case)
+        if isinstance(made, NoCase):
+            why[made.why] += 1
+        else:
+            spool.append(case_of_case(case, made))
+            n += 1
+    if not n:
+        told = ", ".join(f"{one} {cases}" for one, cases in sorted(why.items()))
+        raise ConfigError(
+            f"run {stored.run.name!r} has no case that the step {step.kind!r} could look at ({told}); name a "
+            "run of other cases"
+        )
+    return Followed(
+        stored.run,
+        StepWanted(
+            kind=step.kind,
+            source=stored.run.digest,
+            simulated=stored.manifest.simulated,
+            imported=stored.manifest.imported,
+        ),
+        CaseSet(spool.finish(), synthetic=stored.manifest.synthetic),
+        looks_at="case",
+    )
 
 
 async def _source(store: Store, digest: str) -> Run:

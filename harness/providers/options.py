@@ -19,7 +19,7 @@ def check_request(request: Request, model: Model, reserved: Collection[str]) -> 
     answers that nobody reads.
     """
     for name in request.params:
-        if name in model.unsupported_params:
+        if name in model.not_taken:
             raise UnsupportedInputError(f"model {model.name!r} does not take {name!r}; leave it out")
         if name in reserved or name.startswith("$"):
             raise UnsupportedInputError(f"the parameter {name!r} is set by the program; leave it out")

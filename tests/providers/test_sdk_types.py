@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import pytest
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -18,13 +18,17 @@ from sdk_types import problems
 from wire_doubles import SCHEMA, ask, model, request
 
 from harness.attempts import Feedback
+from harness.benchmarks.base import Benchmark
+from harness.benchmarks.radm.task import RadM
 from harness.benchmarks.registry import get_benchmark
 from harness.config import load_config
 from harness.media import Media
 from harness.messages import ImagePart, Message, Request, Schema, TextPart, VideoPart
+from harness.model_choice import chosen_models
 from harness.providers.base import ADAPTERS, get_adapter
 from harness.providers.encoding import encode_body
 from harness.reformatter import feedback_messages, reformat_messages
+from harness.run_options import RunOptions
 from harness.settings import Model
 
 Body: TypeAlias = dict[str, Any]
@@ -262,6 +266,20 @@ def test_every_model_of_the_catalogue_is_asked_with_its_own_settings(name: str) 
     for structured in ("off", *to.structured):
         asked = ask(structured=structured, schema=TRIAGE_SCHEMA, params=to.params)
         assert found(sent(asked, dialect, to), dialect) == []
+
+
+@pytest.mark.parametrize("name", [one.name for one in CATALOGUE.models() if not one.retired])
+def test_what_a_benchmark_sets_by_itself_is_nothing_that_a_model_refuses(name: str) -> None:
+    """RadM-Bench sets temperature, top_k and top_p: whoever lacks one is asked without it."""
+    radm = cast("Benchmark", RadM())
+    made = chosen_models(RunOptions(benchmark="radm", models=(name,)), CATALOGUE, radm)[name]
+    vendor = made.model.provider.name
+    assert {*made.params} | {*made.dropped_params} >= {*radm.default_params}
+    dialect = vendor if vendor in CHECKS else made.model.provider.adapter
+    if dialect in CHECKS and (dialect != "openai" or vendor == "openai"):
+        assert found(sent(ask(params=made.params), dialect, made.model), dialect) == []
+    else:
+        assert made.model.provider.adapter in ("openai", "simulator", "litellm")  # nobody has types of theirs
 
 
 @pytest.mark.parametrize("fps", [None, 2, 0.5])

@@ -1,0 +1,123 @@
+"""Confidence intervals of the metrics of RadM-Bench: those of the paper's statistics section.
+
+- Means (`score`): BCa of 2,000 resamples of cases, or groups of cases, with all their repeats
+  (`harness.scoring.intervals`). Each group of cases (a subset, a subspecialty, rare diseases) is resampled by
+  itself, as the paper's are: its size is fixed.
+- Shares (`top1`, `tier.*.share`, `graded.share`): Clopper-Pearson where every unit is a cluster of its own;
+  else the exact interval does not hold, and BCa stands in for it, with a note.
+- `rare_premium`: BCa over all cases of the subset together, rare and common drawn in one, so that a group of
+  cases that has both stays whole; the numbers of each vary from resample to resample. The paper gives none.
+
+A number without a value for want of grades has no interval, in no repeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from harness.benchmarks.base import UnitTable
+from harness.benchmarks.radm.cases import SUBSETS
+from harness.benchmarks.radm.ranking import FIFTHS
+from harness.benchmarks.radm.scores import Answers, groups, ungraded_reason
+from harness.scoring.bootstrap import sum_intervals
+from harness.scoring.intervals import BCA, Interval
+from harness.scoring.proportions import clopper_pearson
+from harness.scoring.resampling import Resampling, Values
+
+NOT_INDEPENDENT: Final = "by BCa, not Clopper-Pearson: units share cases or groups of cases"
+
+
+def intervals(units: UnitTable, resampling: Resampling) -> dict[str, Interval]:
+    """Return metric path -> interval of all units of a row, for every path of `radm.scores`."""
+    found: dict[str, Interval] = {}
+    for prefix, inside, is_large in groups(units.numbers):
+        if inside.any():
+            part = units.where(inside)
+            found |= {prefix + path: one for path, one in _group(part, resampling, is_large=is_large)}
+    for code, subset in enumerate(SUBSETS):
+        part = units.where(Answers(units.numbers).of("subset") == code)
+        if len(part):
+            found[f"{subset}.rare_premium"] = _premium(part, resampling)
+    return found
+
+
+def _group(units: UnitTable, resampling: Resampling, *, is_large: bool) -> Iterator[tuple[str, Interval]]:
+    answers = Answers(units.numbers)
+    shares = answers.counted() | (answers.tiers() if is_large else {})
+    if absent := _without_grades(answers):
+        yield from ((path, absent) for path in ("score", *shares))
+    else:
+        yield "score", mean_interval(units, answers.of("fifths") / FIFTHS, resampling)
+        yield from share_intervals(units, shares, resampling).items()
+    if is_large:
+        usable = units.where(answers.of("answered") == 1)
+        graded = Answers(usable.numbers).of("graded") == 1
+        if len(usable):
+            yield from share_intervals(usable, {"graded.share": graded}, resampling).items()
+        if graded.any():
+            only = usable.where(graded)
+            worth = Answers(only.numbers).of("fifths") / FIFTHS
+            yield "graded_only.score", mean_interval(only, worth, resampling)
+
+
+def mean_interval(units: UnitTable, values: Values, resampling: Resampling) -> Interval:
+    """Return that of the mean of (units) values over all repeats."""
+    summands = np.stack([values, np.ones(len(values))], axis=1)
+    found = sum_intervals(
+        summands,
+        units.clusters,
+        units.repeats,
+        lambda sums: {"mean": sums[..., 0] / sums[..., 1]},
+        resampling,
+    )
+    return found["mean"]
+
+
+def share_intervals(
+    units: UnitTable, counted: Mapping[str, NDArray[np.bool_]], resampling: Resampling
+) -> dict[str, Interval]:
+    """Return path -> that of the share of units that are counted, of at least one unit."""
+    if len(np.unique(units.clusters)) == len(units):
+        return {path: clopper_pearson(int(which.sum()), len(units)) for path, which in counted.items()}
+    columns = np.stack([*counted.values(), np.ones(len(units))], axis=1).astype(np.float64)
+    paths = tuple(counted)
+    found = sum_intervals(
+        columns,
+        units.clusters,
+        units.repeats,
+        lambda sums: {path: sums[..., place] / sums[..., -1] for place, path in enumerate(paths)},
+        resampling,
+    )
+    return {path: _noted(interval) for path, interval in found.items()}
+
+
+def _noted(interval: Interval) -> Interval:
+    if interval.low is None:
+        return interval
+    note = NOT_INDEPENDENT if interval.note is None else f"{NOT_INDEPENDENT}; {interval.note}"
+    return replace(interval, note=note)
+
+
+def _premium(units: UnitTable, resampling: Resampling) -> Interval:
+    answers = Answers(units.numbers)
+    if absent := _without_grades(answers):
+        return absent
+    rare, worth = answers.of("rare"), answers.of("fifths") / FIFTHS
+    columns = np.stack([rare * worth, rare, (1 - rare) * worth, 1 - rare], axis=1)
+    return sum_intervals(
+        columns,
+        units.clusters,
+        units.repeats,
+        lambda sums: {"premium": sums[..., 0] / sums[..., 1] - sums[..., 2] / sums[..., 3]},
+        resampling,
+    )["premium"]
+
+
+def _without_grades(answers: Answers) -> Interval | None:
+    missing = int(answers.ungraded.sum())
+    return Interval(None, None, BCA, ungraded_reason(missing, len(answers))) if missing else None

@@ -1,0 +1,153 @@
+"""A case folder again with `history_en` filled in from translations, for the condition `text_translated`.
+
+Nothing of the old folder is changed and nothing is overwritten: the new one is written beside its place, and
+put there when it is whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.benchmarks.case_files import CASES_FILE, DATASET_FILE, Reader
+from harness.benchmarks.case_loading import without_faults
+from harness.benchmarks.radm.cases import FIELDS, line_faults, media_paths
+from harness.canonical import JSON
+from harness.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """What was translated, and into what."""
+
+    history: str
+    english: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Ids of the cases by what came of them, in the order of the file; English cases are in none.
+
+    `changed`: their history is not the one that was translated. `missing`: nobody translated them.
+    """
+
+    filled: tuple[str, ...]
+    kept: tuple[str, ...]
+    changed: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def write_translated(folder: Path, out: Path, translations: Mapping[str, Translation], note: str) -> Report:
+    """Write the cases of a folder with their translations, and their media, into a new or empty folder.
+
+    A case that has `history_en` keeps it; one whose history is not the one that was translated gets none.
+    `note` is added to that of `dataset.json`: who translated. Media are hard links where the file system has
+    them, else copies. Raises CaseFileError for case files with a fault, ConfigError where `out` is in use,
+    where nothing can be filled in, and where a file cannot be read or written.
+    """
+    lines = _sound_lines(folder)
+    made = [_filled(value, translations) for value in lines]
+    ids = {what: tuple(str(value["id"]) for value, came in made if came == what) for _, what in made}
+    report = Report(*(ids.get(what, ()) for what in ("filled", "kept", "changed", "missing")))
+    if not report.filled:
+        raise ConfigError(
+            f"no case of {str(folder)!r} has a history that was translated there ({len(report.changed)} have "
+            f"changed, {len(report.missing)} were not translated, {len(report.kept)} have one already); name "
+            "the folder that the run was asked with"
+        )
+    with _new_folder(out) as place:
+        for value in lines:
+            for name in media_paths(value):
+                _put(folder / name, place / name)
+        _write(place / DATASET_FILE, json.dumps(_facts(folder, note), indent=2, ensure_ascii=False) + "\n")
+        _write(place / CASES_FILE, "".join(f"{_line(value)}\n" for value, _ in made))
+    return report
+
+
+def _sound_lines(folder: Path) -> list[Mapping[str, JSON]]:
+    if not folder.is_dir():
+        raise ConfigError(f"there is no folder {str(folder)!r}; give --data the folder of {CASES_FILE}")
+    reader = Reader(folder)
+    found = [line.value for line in without_faults(reader, reader.lines(CASES_FILE, FIELDS), line_faults)]
+    reader.raise_first()
+    return found
+
+
+def _filled(
+    value: Mapping[str, JSON], translations: Mapping[str, Translation]
+) -> tuple[Mapping[str, JSON], str]:
+    """Return a line with its translation, if it gets one, and what came of it."""
+    if value["language"] != "zh":
+        return value, "english"
+    if value.get("history_en") is not None:
+        return value, "kept"
+    found = translations.get(str(value["id"]))
+    if found is None:
+        return value, "missing"
+    if found.history != value["history"]:
+        return value, "changed"
+    filled: dict[str, JSON] = {}
+    for name, item in value.items():
+        if name != "history_en":
+            filled[name] = item
+        if name == "history":
+            filled["history_en"] = found.english
+    return filled, "filled"
+
+
+def _facts(folder: Path, note: str) -> dict[str, JSON]:
+    path = folder / DATASET_FILE
+    facts = json.loads(path.read_text(encoding="utf-8-sig")) if path.exists() else {"synthetic": False}
+    before = facts.get("note")
+    return {**facts, "note": f"{before}; {note}" if before else note}
+
+
+@contextmanager
+def _new_folder(out: Path) -> Iterator[Path]:
+    """Give a folder beside `out` that takes its name when all is written, and is gone if anything fails."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise ConfigError(f"{str(out)!r} is no empty folder; name a new or an empty one with --out")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        place = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    except OSError as error:
+        raise ConfigError(f"cannot write to {str(out.parent)!r}: {error.strerror}; change --out") from error
+    try:
+        yield place
+        place.chmod(0o755)
+        place.replace(out)
+    except OSError as error:
+        raise ConfigError(f"cannot write {str(out)!r}: {error}; change --out or --data") from error
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _put(source: Path, target: Path) -> None:
+    if target.exists():
+        return  # two cases may show one file
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source.resolve(strict=True), target)
+    except FileNotFoundError as error:
+        raise ConfigError(f"the file {str(source)!r} does not exist; add it or correct the case") from error
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _line(value: Mapping[str, JSON]) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:  # half a surrogate pair, which the file had as an escape
+        return json.dumps(value)
+    return text
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_bytes(text.encode("utf-8"))
