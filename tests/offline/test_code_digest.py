@@ -28,6 +28,7 @@ EXCUSED = {
     "case_spool.py": "holds case files while they are read",
     "errors.py": "exceptions",
     "exit_codes.py": "how the command ends",
+    "foreign_files.py": "tells what a file is that is no image",
     "image_conversion.py": "opens images before they are sent",
     "image_structure.py": "opens images before they are sent",
     "line_spool.py": "holds lines of bytes as they are",
