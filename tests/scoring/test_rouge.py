@@ -91,9 +91,9 @@ def test_texts_score_as_by_rouge_score_without_stemming() -> None:
 
 
 @pytest.mark.slow
-def test_two_thousand_captions_score_as_by_rouge_score() -> None:
+def test_hundreds_of_captions_score_as_by_rouge_score() -> None:
     scorer = pytest.importorskip("rouge_score.rouge_scorer").RougeScorer(["rougeL"], use_stemmer=False)
-    for seed in range(2_000):
+    for seed in range(300):
         text = wild_report(seed, 80)
         changed = perturbed(text, seed, share=0.4)
         expected = scorer.score(text, changed)["rougeL"].fmeasure

@@ -165,8 +165,8 @@ def test_reports_score_as_by_the_second_implementation() -> None:
 
 
 @pytest.mark.slow
-def test_a_thousand_reports_score_as_by_the_second_implementation() -> None:
-    triples = reports(1_000)
+def test_many_reports_score_as_by_the_second_implementation() -> None:
+    triples = reports(150)
     for triple in triples:
         assert sari_hf(*triple).sari == pytest.approx(hf_again(triple), abs=TOLERANCE)
     assert corpus(triples) == pytest.approx(easse_again(triples), abs=TOLERANCE)
