@@ -158,9 +158,7 @@ def _condition(name: str, options: RunOptions, benchmark: Benchmark) -> Conditio
     return ConditionPlan(name, prompt, schema, policy, reformat_prompt, reformat_schema)
 
 
-def _cases(
-    options: RunOptions, config: Config, benchmark: Benchmark, media: MediaReader | None
-) -> CaseSet:
+def _cases(options: RunOptions, config: Config, benchmark: Benchmark, media: MediaReader | None) -> CaseSet:
     folder = Path(options.data) if options.data else config.benchmark(benchmark.name).data
     loaded = benchmark.load(folder or benchmark.sample_dir(), media)
     chosen = _chosen(loaded.cases, options)

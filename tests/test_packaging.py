@@ -85,7 +85,9 @@ def wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> zipfile.Z
     command = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
     done = subprocess.run(
         [sys.executable, *command, "--wheel-dir", str(source / "dist"), str(source)],
-        capture_output=True, text=True, stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
     )
     assert done.returncode == 0, done.stderr
     (built,) = (source / "dist").glob("*.whl")
@@ -238,7 +240,10 @@ def test_exact_pins_of_the_project_are_the_locks(checkout: Path) -> None:
 def test_ruff_sees_each_file_once(checkout: Path) -> None:
     shown = subprocess.run(
         [sys.executable, "-m", "ruff", "check", "--show-files", "."],
-        cwd=checkout, capture_output=True, text=True, check=True,
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout.split()
     assert shown
     assert len(shown) == len({Path(name).resolve() for name in shown})

@@ -27,10 +27,14 @@ _WIDTHS: Final = {
 _ROOT_LENGTH: Final = (58, 56, 72, 60, 58, 56, 52, 42)
 _CROWN_LENGTH: Final = (36, 33, 37, 31, 30, 30, 29, 27)
 _GLYPHS: Final = {
-    "S": "01111 10000 10000 01110 00001 00001 11110", "Y": "10001 10001 01010 00100 00100 00100 00100",
-    "N": "10001 11001 10101 10011 10001 10001 10001", "T": "11111 00100 00100 00100 00100 00100 00100",
-    "H": "10001 10001 10001 11111 10001 10001 10001", "E": "11111 10000 10000 11110 10000 10000 11111",
-    "I": "01110 00100 00100 00100 00100 00100 01110", "C": "01111 10000 10000 10000 10000 10000 01111",
+    "S": "01111 10000 10000 01110 00001 00001 11110",
+    "Y": "10001 10001 01010 00100 00100 00100 00100",
+    "N": "10001 11001 10101 10011 10001 10001 10001",
+    "T": "11111 00100 00100 00100 00100 00100 00100",
+    "H": "10001 10001 10001 11111 10001 10001 10001",
+    "E": "11111 10000 10000 11110 10000 10000 11111",
+    "I": "01110 00100 00100 00100 00100 00100 01110",
+    "C": "01111 10000 10000 10000 10000 10000 01111",
     "L": "10000 10000 10000 10000 10000 10000 11111",
 }
 """Letters of 5 x 7 dots: no font, so the same on every machine."""
@@ -83,7 +87,8 @@ class Drawing:
         xs, ys = [p[0] for p in points], [p[1] for p in points]
         pad = 4 * blur + 3
         box = (
-            max(0, int((min(xs) - pad) * SCALE)), max(0, int((min(ys) - pad) * SCALE)),
+            max(0, int((min(xs) - pad) * SCALE)),
+            max(0, int((min(ys) - pad) * SCALE)),
             min(WIDTH * SCALE, int((max(xs) + pad) * SCALE)),
             min(HEIGHT * SCALE, int((max(ys) + pad) * SCALE)),
         )
@@ -155,8 +160,12 @@ def _dentition(findings: Mapping[str, Any], generator: np.random.Generator) -> I
                 angle = math.radians(tilts[fdi])
             length = (1 + longer) * (1.0 if arch == "upper" else 0.94)
             yield Tooth(
-                fdi, (x, y + shift), angle, width * 0.97,
-                _CROWN_LENGTH[place - 1] * length, _ROOT_LENGTH[place - 1] * length,
+                fdi,
+                (x, y + shift),
+                angle,
+                width * 0.97,
+                _CROWN_LENGTH[place - 1] * length,
+                _ROOT_LENGTH[place - 1] * length,
             )
 
 
@@ -204,7 +213,14 @@ def _jaws(drawing: Drawing, teeth: Mapping[int, Tooth], findings: Mapping[str, A
 def _mandible() -> list[Point]:
     """Return the outline of the lower jaw: the outer border from left to right, then the ridge back."""
     half = [
-        (356, 96), (372, 150), (371, 205), (362, 262), (340, 310), (290, 352), (200, 386), (100, 403),
+        (356, 96),
+        (372, 150),
+        (371, 205),
+        (362, 262),
+        (340, 310),
+        (290, 352),
+        (200, 386),
+        (100, 403),
         (0, 408),
     ]
     outer = [(WIDTH / 2 - x, y) for x, y in half] + [(WIDTH / 2 + x, y) for x, y in reversed(half[:-1])]
@@ -230,8 +246,10 @@ def _tooth(drawing: Drawing, tooth: Tooth, findings: Mapping[str, Any]) -> None:
     for apex in tooth.roots():
         base = apex * 0.72
         ring = [
-            tooth.at(base - spread, neck - 2), tooth.at(apex - 0.2, neck + tooth.root * 0.72),
-            tooth.at(apex, end), tooth.at(apex + 0.2, neck + tooth.root * 0.72),
+            tooth.at(base - spread, neck - 2),
+            tooth.at(apex - 0.2, neck + tooth.root * 0.72),
+            tooth.at(apex, end),
+            tooth.at(apex + 0.2, neck + tooth.root * 0.72),
             tooth.at(base + spread, neck - 2),
         ]
         drawing.line(ring, 3.4, 66, blur=0.9, alpha=0.85)

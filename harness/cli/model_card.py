@@ -97,9 +97,12 @@ def _rows(model: Model, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]
         yield "", f"by {model.price.source}"
     yield "a minute", _rates(model)
     yield "in flight", f"{model.max_in_flight} at most" if model.max_in_flight else "adapts from 16"
-    yield "time limits", (
-        f"{model.connect_timeout_s:g} s to connect, {model.idle_timeout_s:g} s of silence, "
-        f"{model.total_timeout_s:g} s in all; {model.max_sends} sends"
+    yield (
+        "time limits",
+        (
+            f"{model.connect_timeout_s:g} s to connect, {model.idle_timeout_s:g} s of silence, "
+            f"{model.total_timeout_s:g} s in all; {model.max_sends} sends"
+        ),
     )
     yield "streamed", "yes" if model.stream else "no"
     if model.retires_on:

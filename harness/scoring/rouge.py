@@ -8,6 +8,9 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 from rapidfuzz.distance import LCSseq
 
+from harness.scoring.rouge_tokens import rouge_tokenize
+from harness.scoring.zh_tokens import zh_tokenize
+
 COCO_BETA: Final = 1.2
 """The weight of recall in the COCO caption evaluation (pycocoevalcap 1.2); 1 gives the plain F1."""
 
@@ -47,6 +50,24 @@ def rouge_l_f1(
 ) -> float:
     """Return the plain F1 of the common subsequence: ROUGE-L with beta 1."""
     return rouge_l(candidate, reference, beta=1.0, both_empty=both_empty)
+
+
+def google_rouge_l(candidate: str, reference: str) -> float:
+    """Return ROUGE-L of two texts as rouge-score 0.1.2 gives its F measure without stemming, 0 to 1.
+
+    The plain F1 on `rouge_tokenize`'s tokens; two texts without a token score 0. Sentences play no part:
+    rouge-score names that `rougeL`, and another metric `rougeLsum`.
+    """
+    return rouge_l_f1(rouge_tokenize(candidate), rouge_tokenize(reference), both_empty="zero")
+
+
+def chinese_rouge_l(candidate: str, reference: str) -> float:
+    """Return ROUGE-L of two Chinese texts, 0 to 1: the plain F1 on `zh_tokenize`'s tokens.
+
+    Tokens are characters, words of other scripts and marks of punctuation, case kept: the tokens of BLEU
+    with `zh`. No toolkit is equalled; two empty texts score 0.
+    """
+    return rouge_l_f1(zh_tokenize(candidate), zh_tokenize(reference), both_empty="zero")
 
 
 def mean_rouge_l(

@@ -10,14 +10,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from harness.scoring.mteval_tokens import cut_symbols
+
 _CHARACTER: Final = re.compile(
     "([\u2001-\u2a6d\u2e80-\u2fdf\u2ff0-\u303f\u3100-\u312f\u31a0-\u31ef\u3200-\u4db5\u4e00-\u9fbb"
     "\uf900-\ufa2d\ufa30-\ufa6a\ufa70-\ufad9\ufe10-\ufe1f\ufe30-\ufe4f\uff00-\uffef])"
 )
-_SYMBOL: Final = re.compile(r"([!-&(-+/:-@\[-`{-~])")
-_STOP_BEHIND_NO_DIGIT: Final = re.compile(r"([^0-9])([.,])")
-_STOP_BEFORE_NO_DIGIT: Final = re.compile(r"([.,])([^0-9])")
-_DASH_BEHIND_DIGIT: Final = re.compile(r"([0-9])(-)")
 
 
 def zh_tokenize(text: str) -> list[str]:
@@ -25,8 +23,4 @@ def zh_tokenize(text: str) -> list[str]:
 
     Full stops and commas part words, but not the digits of a number; hyphens part what follows a digit.
     """
-    text = _CHARACTER.sub(r" \1 ", text.strip())
-    text = _SYMBOL.sub(r" \1 ", text)
-    text = _STOP_BEHIND_NO_DIGIT.sub(r"\1 \2 ", text)
-    text = _STOP_BEFORE_NO_DIGIT.sub(r" \1 \2", text)
-    return _DASH_BEHIND_DIGIT.sub(r"\1 \2 ", text).split()
+    return cut_symbols(_CHARACTER.sub(r" \1 ", text.strip()))

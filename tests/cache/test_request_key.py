@@ -262,7 +262,6 @@ def test_a_providers_setting_is_in_the_key_only_if_it_changes_the_answer(
     assert differs is (field in ANSWER_FIELDS_PROVIDER and not silent)
 
 
-
 @EVERY_KIND
 def test_a_rule_for_property_names_is_in_the_key_only_where_a_name_breaks_it(kind: Kind) -> None:  # F1 F2
     def key_with(rule: str | None, name: str) -> str:

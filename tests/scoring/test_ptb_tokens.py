@@ -150,8 +150,8 @@ def test_long_texts_take_bounded_time(unit: str) -> None:
 def test_chinese_is_cut_into_characters_by_name_only() -> None:
     assert tokenize("第18颗牙，龋齿", "zh") == ["第", "18", "颗", "牙", "，", "龋", "齿"]
     assert tokenize("第18颗牙，龋齿") == ["第18颗牙", "，", "龋齿"]
-    assert sorted(TOKENIZERS) == ["ptb", "zh"]
-    with pytest.raises(ValueError, match="unknown tokenizer 'auto'; known: ptb, zh"):
+    assert sorted(TOKENIZERS) == ["13a", "ptb", "rouge", "zh"]
+    with pytest.raises(ValueError, match="unknown tokenizer 'auto'; known: ptb, 13a, rouge, zh"):
         tokenize("第18颗牙", "auto")
 
 
