@@ -56,7 +56,9 @@ def _texts(cell: object) -> JSON:
 
 
 def _tags(cell: object) -> JSON:
-    return [cell] if isinstance(cell, str) and not looks_like_one(cell) else _texts(cell)
+    if isinstance(cell, str) and not looks_like_one(cell):
+        return [cell] if cell.strip() else []
+    return _texts(cell)
 
 
 def _flag(cell: object) -> JSON:

@@ -15,7 +15,7 @@ from harness.case_import.text_file import TextFile
 MAX_DOCUMENT_CHARACTERS: Final = 1_000_000_000
 """Longest JSON file that is one value, which has to stand in memory whole."""
 
-_FIRST_ROWS: Final = 1_000
+_FIRST_ROWS: Final = 100
 """Rows whose names are looked at first."""
 
 
@@ -36,7 +36,7 @@ class JsonLinesSource:
         return self.file.path.parent
 
     def columns(self, *, whole: bool = False) -> list[Column]:
-        """Return the names of the first thousand objects, or of all. Raises ImportFileError."""
+        """Return the names of the first hundred objects, or of all. Raises ImportFileError."""
         return _columns(self.rows(), whole=whole)
 
     def rows(self, wanted: Collection[str] | None = None) -> Iterator[Row]:

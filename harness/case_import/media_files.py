@@ -128,6 +128,7 @@ class MediaFiles:
             else:
                 shutil.copyfile(path, incoming)
         except OSError as error:
+            incoming.unlink(missing_ok=True)
             if error.errno == errno.EXDEV:
                 raise ConfigError(
                     f"{str(path)!r} and --out are on two file systems, which no link joins; leave out --link"
@@ -141,7 +142,9 @@ class MediaFiles:
         """Return the file that a path means; one without a suffix may mean the one image of that name."""
         if len(written) > _LONGEST_PATH:
             raise CellError(f"is neither a path nor the base64 of an image ({len(written):,} characters)")
-        if not written.strip() or "\\" in written or "\0" in written:
+        if not written.strip():
+            raise CellError("is empty")
+        if "\\" in written or "\0" in written:
             raise CellError(f"must be a path with forward slashes, got {written!r}")
         if path_fault("path", written) is not None:
             raise CellError(f"must be a path that stays below {str(self.source)!r}, got {written!r}")

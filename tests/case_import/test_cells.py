@@ -27,6 +27,7 @@ from harness.case_import.row import CellError
         ("texts", ("a",), ["a"]),
         ("tags", "one, two", ["one, two"]),
         ("tags", '["one"]', ["one"]),
+        ("tags", " ", []),
         ("flag", True, True),
         ("flag", "Yes", True),
         ("flag", 1, True),

@@ -85,6 +85,7 @@ def test_a_list_keeps_its_order_and_equal_images_are_kept_once(files: MediaFiles
         ("notes.txt", "is unusable: cannot use image 'notes.txt'"),
         (PNG[:-20], "is unusable: "),
         (b"", "the file is empty"),
+        (" ", "is empty"),
         ([PNG, None], "holds an empty place in its list"),
         ({"bytes": None, "path": None}, "holds an empty place"),
         (5, "must be a path, base64 or bytes, got int"),
