@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from harness.benchmarks.case_files import CASES_FILE
 from harness.case_import.arrow_rows import ArrowSource
 from harness.case_import.delimited import DelimitedSource
 from harness.case_import.json_rows import JsonLinesSource, json_source
@@ -93,6 +94,10 @@ def _saved(path: Path) -> Source:
 
 def _parquet_folder(path: Path, split: str | None) -> Source:
     files = sorted(path.glob("*.parquet")) or sorted((path / "data").glob("*.parquet"))
+    if not files and (path / CASES_FILE).is_file():
+        raise ImportFileError(
+            f"{str(path)!r} is a case folder already; look at it with `harness data check --data`"
+        )
     if not files:
         raise ImportFileError(
             f"{str(path)!r} holds neither a saved dataset ({_STATE} or {_DICT}) nor Parquet files; name the "

@@ -14,7 +14,7 @@ from harness.beyond_limits import beyond_limits
 from harness.cli.case_counts import CaseCounts, print_counts
 from harness.cli.data_import import import_
 from harness.cli.data_translated import translated
-from harness.cli.options import config_option, json_option, print_json, say
+from harness.cli.options import config_option, json_option, print_json, say, tell
 from harness.cli.session_options import comma_list
 from harness.cli.tables import terminal_width
 from harness.config import Config, load_config
@@ -67,7 +67,7 @@ def check(
         return USAGE if problems else OK
     say(f"data: {folder}")
     for problem in problems:
-        click.echo(problem)
+        tell(problem)
     if problems:
         say(f"error: problems in {str(folder)!r}: {len(problems)}; mend them and check again")
         return USAGE

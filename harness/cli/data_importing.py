@@ -21,8 +21,8 @@ from harness.case_import.opening import open_source
 from harness.case_import.row import Source
 from harness.case_import.text_file import TextFile
 from harness.cli.case_counts import CaseCounts, print_counts
-from harness.cli.options import print_json, printable, say, wrapped
-from harness.cli.tables import Column, render_table, terminal_width
+from harness.cli.options import print_json, say, tell
+from harness.cli.tables import Column, render_table
 from harness.errors import ConfigError
 from harness.exit_codes import OK, USAGE
 
@@ -188,15 +188,15 @@ def _notes(table: Table, unused: list[str]) -> None:
 def _tell(table: Table, out: Path, found: Imported, counted: CaseCounts, *, skip_bad: bool) -> None:
     _notes(table, found.unused)
     for bad in found.bad[:_LISTED]:
-        _line(f"{bad.place}: {'; '.join(bad.reasons)}")
+        tell(f"{bad.place}: {'; '.join(bad.reasons)}")
     if found.n_bad > _LISTED:
-        _line(f"and {found.n_bad - _LISTED:,} more rows (--json lists the first thousand)")
+        tell(f"and {found.n_bad - _LISTED:,} more rows (--json lists the first thousand)")
     for one in found.missing_ids[:_IDS_LISTED]:
-        _line(f"id {one!r} of --ids: no row has it")
+        tell(f"id {one!r} of --ids: no row has it")
     if len(found.missing_ids) > _IDS_LISTED:
-        _line(f"and {len(found.missing_ids) - _IDS_LISTED:,} more ids that no row has")
+        tell(f"and {len(found.missing_ids) - _IDS_LISTED:,} more ids that no row has")
     for problem in found.problems:
-        _line(problem)
+        tell(problem)
     if not found.written:
         say(f"error: nothing was written: {_why(found, skip_bad=skip_bad)}")
         return
@@ -231,10 +231,6 @@ def _why(found: Imported, *, skip_bad: bool) -> str:
     if found.missing_ids:
         parts.append(f"ids of --ids that no row has: {len(found.missing_ids):,}")
     return f"{' and '.join(parts)}; mend them, or go without them by --skip-bad"
-
-
-def _line(text: str) -> None:
-    click.echo(wrapped(printable(text), terminal_width(), hanging="  "))
 
 
 def _facts(table: Table, out: Path, found: Imported, counted: CaseCounts) -> dict[str, Any]:

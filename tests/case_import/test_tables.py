@@ -150,6 +150,9 @@ def test_a_folder_of_parquet_shards_is_one_table_a_split(tmp_path: Path) -> None
     (tmp_path / "empty").mkdir()
     with pytest.raises(ImportFileError, match="holds neither a saved dataset"):
         open_source(tmp_path / "empty")
+    (tmp_path / "empty" / "cases.jsonl").write_text("")
+    with pytest.raises(ImportFileError, match="is a case folder already"):
+        open_source(tmp_path / "empty")
     with pytest.raises(ImportFileError, match="there is no file or folder"):
         open_source(tmp_path / "gone")
 
