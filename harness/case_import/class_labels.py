@@ -34,6 +34,8 @@ def named(feature: Any, value: object) -> object:
 
 
 def _name(names: list[str], value: object) -> object:
+    if isinstance(value, list):  # a sequence of objects is kept as an object of lists
+        return [_name(names, item) for item in value]
     if not isinstance(value, int) or isinstance(value, bool):
         return value
     if value == -1:

@@ -180,7 +180,8 @@ def _fields(table: Table, filled: dict[str, str]) -> list[tuple[str, str]]:
 
 def _notes(table: Table, unused: list[str]) -> None:
     if unused:
-        say(f"note: columns that fill nothing: {', '.join(unused)}")
+        named = ", ".join(name or "(one without a name)" for name in unused)
+        say(f"note: columns that fill nothing: {named}")
     for told in () if table.layout is None else table.layout.notes:
         say(f"note: {told}")
 

@@ -202,8 +202,8 @@ def test_an_arrow_file_is_read_like_a_stream(tmp_path: Path) -> None:
 def test_classes_have_their_names_and_never_their_numbers(tmp_path: Path) -> None:
     names = {"_type": "ClassLabel", "names": ["CT", "MRI"]}
     rows = [
-        {"m": 1, "several": [0, 1], "inner": {"m": 0}, "n": 1},
-        {"m": -1, "several": [], "inner": {"m": 1}, "n": 0},
+        {"m": 1, "several": [0, 1], "inner": {"m": 0}, "n": 1, "seq": {"m": [0, -1]}},
+        {"m": -1, "several": [], "inner": {"m": 1}, "n": 0, "seq": {"m": []}},
     ]
     number = {"_type": "Value", "dtype": "int64"}
     features = {
@@ -211,10 +211,11 @@ def test_classes_have_their_names_and_never_their_numbers(tmp_path: Path) -> Non
         "several": {"_type": "Sequence", "feature": names},
         "inner": {"m": names},
         "n": number,
+        "seq": {"_type": "Sequence", "feature": {"m": names}},
     }
     wanted = [
-        {"m": "MRI", "several": ["CT", "MRI"], "inner": {"m": "CT"}, "n": 1},
-        {"m": None, "several": [], "inner": {"m": "MRI"}, "n": 0},
+        {"m": "MRI", "several": ["CT", "MRI"], "inner": {"m": "CT"}, "n": 1, "seq": {"m": ["CT", None]}},
+        {"m": None, "several": [], "inner": {"m": "MRI"}, "n": 0, "seq": {"m": []}},
     ]
     saved = write_saved(tmp_path / "saved", rows, features=features)
     assert [row.cells for row in open_source(saved).rows()] == wanted
