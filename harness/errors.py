@@ -4,7 +4,7 @@ HarnessError
 ├── ConfigError            a setting, option or name the user wrote is wrong            (exit 2)
 │   ├── UnknownNameError   a benchmark, condition, model, run ... that does not exist   (exit 2)
 │   └── MissingKeyError    an API key that is needed is not in the environment          (exit 2)
-├── ImportFileError        a file of answers cannot be imported; names the row          (exit 2)
+├── ImportFileError        a file cannot be imported; names the row                     (exit 2)
 ├── CaseFileError          a case file cannot be used; names the line                   (exit 2)
 ├── SpoolError             a temporary file cannot be kept, for want of room say        (exit 1)
 ├── StoreError             the store cannot be used                                     (exit 1)
@@ -58,7 +58,7 @@ class CaseFileError(HarnessError):
 
 
 class ImportFileError(HarnessError):
-    """A file of answers cannot be imported; the message names the file, the row and the mend."""
+    """A file of answers, grades or cases cannot be imported; the message names file, row and mend."""
 
     exit_code = USAGE
 

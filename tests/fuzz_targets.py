@@ -33,8 +33,13 @@ from harness.benchmarks.pandent.findings import BY_ID, FINDINGS, UNIVERSE
 from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.triage.taxonomy import LABELS
 from harness.canonical import JSON, canonical_json
+from harness.case_import.cells import value_of as value_of_cell
+from harness.case_import.describing import shape
+from harness.case_import.fields import Kind
+from harness.case_import.opening import open_source
+from harness.case_import.row import CellError
 from harness.config import load_config
-from harness.errors import CaseFileError, ConfigError, MediaError
+from harness.errors import CaseFileError, ConfigError, ImportFileError, MediaError
 from harness.image_structure import read_structure
 from harness.media import load, probe
 from harness.messages import Fault, RawReply, Reply
@@ -408,6 +413,32 @@ def video(data: bytes) -> None:
     assert found.duration_s is None or 0 < found.duration_s < float("inf")
 
 
+_TABLES = ("t.csv", "t.tsv", "t.jsonl", "t.json")
+_CELLS: tuple[Kind, ...] = ("id", "text", "texts", "tags", "flag", "box", "numbers", "described", "json")
+
+
+def table(data: bytes) -> None:
+    """The first byte chooses a form; the rest is a table: refused with a sentence, or rows of JSON values."""
+    name, rest = _chosen(_TABLES, data)
+    path = _folder() / name
+    path.write_bytes(rest)
+    try:
+        source = open_source(path)
+        names = {column.name for column in source.columns(whole=True)}
+        rows = list(source.rows())
+    except ImportFileError as refused:
+        assert str(refused).startswith(repr(path.name)) and "\n" not in str(refused)
+        return
+    assert [row.number for row in rows] == [*range(1, len(rows) + 1)]
+    for row in rows:
+        assert set(row.cells) <= names and (row.fault is None or not row.cells)
+        for cell in row.cells.values():
+            assert shape(cell)
+            for kind in _CELLS if cell is not None else ():
+                with suppress(CellError):
+                    json.dumps(value_of_cell(kind, cell), allow_nan=False)
+
+
 TARGETS: dict[str, Callable[[bytes], None]] = {
     "attribute": attribute,
     "cases": cases,
@@ -419,6 +450,7 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     "pandent_cases": pandent_cases,
     "reading": reading,
     "reply": reply,
+    "table": table,
     "video": video,
 }
 

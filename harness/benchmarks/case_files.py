@@ -75,7 +75,8 @@ class Reader:
                         "written, then run again"
                     )
         except FileNotFoundError:
-            self.problems.append(f"{name} does not exist in {str(self.folder)!r}")
+            mend = "; `harness data import` makes one from a table" if name == CASES_FILE else ""
+            self.problems.append(f"{name} does not exist in {str(self.folder)!r}{mend}")
         except OSError as error:
             self.problems.append(f"cannot read {name} in {str(self.folder)!r}: {error.strerror}")
 
@@ -128,6 +129,15 @@ def path_fault(name: str, value: JSON) -> str | None:
     path = PurePosixPath(written)
     if path.is_absolute() or ".." in path.parts or written[1:2] == ":":
         return f"{name!r} must stay below the folder of the cases, got {written!r}"
+    return None
+
+
+def id_fault(found: JSON) -> str | None:
+    """Return what is wrong with a case's id by itself."""
+    if not isinstance(found, str):
+        return f"'id' must be text, got {shown(found)}; write it in quotes"
+    if not found or found != found.strip() or not found.isprintable():
+        return f"'id' must be visible text without spaces around it, got {found!r}"
     return None
 
 
@@ -242,7 +252,7 @@ def _id_faults(line: Line, seen: dict[str, int], odd: dict[str, JSON]) -> Iterat
     if "id" not in line.value:
         return
     found = line.value["id"]
-    shape = _id_shape_fault(found)
+    shape = id_fault(found)
     if shape is not None:
         yield shape
     if isinstance(found, bool) or not isinstance(found, str | int | float):
@@ -253,11 +263,3 @@ def _id_faults(line: Line, seen: dict[str, int], odd: dict[str, JSON]) -> Iterat
         yield f"id {found!r} is that of line {earlier} ({odd.get(text, text)!r}); give each case its own"
     elif not isinstance(found, str):
         odd[text] = found
-
-
-def _id_shape_fault(found: JSON) -> str | None:
-    if not isinstance(found, str):
-        return f"'id' must be text, got {shown(found)}; write it in quotes"
-    if not found or found != found.strip() or not found.isprintable():
-        return f"'id' must be visible text without spaces around it, got {found!r}"
-    return None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
-from collections import Counter
 from pathlib import Path
 
 import click
@@ -11,8 +11,10 @@ import click
 from harness.benchmarks.base import Benchmark, CaseSet
 from harness.benchmarks.registry import BENCHMARKS, get_benchmark
 from harness.beyond_limits import beyond_limits
+from harness.cli.case_counts import CaseCounts, print_counts
+from harness.cli.data_import import import_
 from harness.cli.data_translated import translated
-from harness.cli.options import config_option, json_option, print_json, say
+from harness.cli.options import config_option, json_option, print_json, say, tell
 from harness.cli.session_options import comma_list
 from harness.cli.tables import terminal_width
 from harness.config import Config, load_config
@@ -20,12 +22,13 @@ from harness.exit_codes import OK, USAGE
 from harness.model_choice import image_recipe_of
 from harness.plans import ModelPlan
 
-_PLURALS = ("cases", "groups")
-
 
 @click.group("data", epilog="Example: harness data check --benchmark triage --data data/triage")
 def command() -> None:
-    """Check case files, or write the bundled sample to start from."""
+    """Check case files, make them from tables, or write the bundled sample to start from."""
+
+
+command.add_command(import_)
 
 
 @command.command("check", epilog="Example: harness data check --benchmark triage --data data/triage")
@@ -64,12 +67,11 @@ def check(
         return USAGE if problems else OK
     say(f"data: {folder}")
     for problem in problems:
-        click.echo(problem)
+        tell(problem)
     if problems:
         say(f"error: problems in {str(folder)!r}: {len(problems)}; mend them and check again")
         return USAGE
-    for name, count in counts.items():
-        click.echo(f"{count:>7}  {name.removesuffix('s') if count == 1 and name in _PLURALS else name}")
+    print_counts(counts)
     for name, one in beyond.items():
         click.echo(f"{name}: {len(asked) - one.total} of {len(asked)} can be sent")
         for told in one.told(name, "cases"):
@@ -97,19 +99,16 @@ def _plan(name: str, image_recipe: str | None, config: Config, benchmark: Benchm
 
 
 def _folder_problems(folder: Path) -> list[str]:
+    if folder.is_file():
+        mend = f"`harness data import --from {shlex.quote(str(folder))}` makes one from a table"
+        return [f"{str(folder)!r} is a file, and --data is a folder; {mend}"]
     if not folder.is_dir():
         return [f"there is no folder {str(folder)!r}; name the one that holds cases.jsonl"]
     return []
 
 
 def _counts(cases: CaseSet) -> dict[str, int]:
-    """Return what there is of each kind, zero counts left out except for the cases."""
-    media = Counter(role for case in cases.cases for role, items in case.media.items() for _ in items)
-    tags = Counter(tag for case in cases.cases for tag in case.tags)
-    groups = {case.group for case in cases.cases if case.group is not None}
-    counts = {"cases": len(cases.cases)}
-    counts |= {f"media: {role}": count for role, count in sorted(media.items())}
-    counts |= {"groups": len(groups)} if groups else {}
-    counts |= {f"tag: {tag}": count for tag, count in sorted(tags.items())}
-    counts |= {f"answers of rater {name}": len(answers) for name, answers in sorted(cases.raters.items())}
-    return counts
+    counted = CaseCounts()
+    for case in cases.cases:
+        counted.add(case)
+    return counted.counts(cases.raters)

@@ -59,6 +59,13 @@ def say(text: str) -> None:
     click.echo(fitted(printable(text)), err=True)
 
 
+def tell(text: str) -> None:
+    """Print one line of a result on stdout: in the lines of a terminal, and whole for a pipe."""
+    line = printable(text)
+    width = shutil.get_terminal_size().columns
+    click.echo(wrapped(line, width, hanging="  ") if sys.stdout.isatty() else line)
+
+
 def fitted(text: str) -> str:
     """Return a sentence for stderr in the lines of its terminal; any other text, and for a pipe, as it is."""
     if "\n" in text or not (text.startswith(SENTENCES) and sys.stderr.isatty()):

@@ -46,7 +46,7 @@ def load_cases(folder: Path, media: MediaReader | None = None) -> CaseSet:
     line, before any image is read.
     """
     reader = Reader(folder)
-    lines = checked_lines(reader, _form())
+    lines = checked_lines(reader, case_form())
     reader.raise_first()
     return CaseSet(cases=lines.cases(folder, media or MediaReader()), synthetic=is_synthetic(folder))
 
@@ -54,10 +54,11 @@ def load_cases(folder: Path, media: MediaReader | None = None) -> CaseSet:
 def check_cases(folder: Path) -> list[str]:
     """Return everything that is wrong with a folder of PanDent cases, unusable images included."""
     reader = Reader(folder)
-    return folder_problems(reader, checked_lines(reader, _form()))
+    return folder_problems(reader, checked_lines(reader, case_form()))
 
 
-def _form() -> CaseForm:
+def case_form() -> CaseForm:
+    """Return how the lines of PanDent become cases."""
     return CaseForm(_FIELDS, _case_faults, lambda value: [str(value["image"])], _case)
 
 

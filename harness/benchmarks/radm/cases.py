@@ -65,7 +65,7 @@ def load_cases(folder: Path, media: MediaReader | None = None) -> CaseSet:
     Raises CaseFileError that names the first bad line, before any medium is read.
     """
     reader = Reader(folder)
-    lines = checked_lines(reader, _form())
+    lines = checked_lines(reader, case_form())
     reader.raise_first()
     return CaseSet(cases=lines.cases(folder, media or MediaReader()), synthetic=is_synthetic(folder))
 
@@ -73,7 +73,7 @@ def load_cases(folder: Path, media: MediaReader | None = None) -> CaseSet:
 def check_cases(folder: Path) -> list[str]:
     """Return everything that is wrong with a folder of RadM cases, unusable media included."""
     reader = Reader(folder)
-    return folder_problems(reader, checked_lines(reader, _form()))
+    return folder_problems(reader, checked_lines(reader, case_form()))
 
 
 def line_faults(value: Mapping[str, JSON]) -> Iterator[str]:
@@ -96,7 +96,8 @@ def media_paths(value: Mapping[str, JSON]) -> list[str]:
     return [*_paths(value, "images"), *_paths(value, "videos")]
 
 
-def _form() -> CaseForm:
+def case_form() -> CaseForm:
+    """Return how the lines of RadM become cases."""
     return CaseForm(FIELDS, line_faults, media_paths, _case, _kinds)
 
 

@@ -40,7 +40,7 @@ def load_cases(folder: Path, media: MediaReader | None = None) -> CaseSet:
     first bad line, before any image is read.
     """
     reader = Reader(folder)
-    lines = checked_lines(reader, _form())
+    lines = checked_lines(reader, case_form())
     raters = dict(_raters(reader, lines.ids))
     reader.raise_first()
     synthetic = is_synthetic(folder)
@@ -50,13 +50,14 @@ def load_cases(folder: Path, media: MediaReader | None = None) -> CaseSet:
 def check_cases(folder: Path) -> list[str]:
     """Return everything that is wrong with a folder of triage cases, unusable images included."""
     reader = Reader(folder)
-    lines = checked_lines(reader, _form())
+    lines = checked_lines(reader, case_form())
     for _ in _raters(reader, lines.ids):
         pass
     return folder_problems(reader, lines)
 
 
-def _form() -> CaseForm:
+def case_form() -> CaseForm:
+    """Return how the lines of triage become cases."""
     return CaseForm(_CASE_FIELDS, _case_faults, lambda value: [str(value["image"])], _case)
 
 

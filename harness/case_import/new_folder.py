@@ -1,0 +1,59 @@
+"""A folder that is there whole or not at all: made beside its place, and put there in one step."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import ConfigError, SpoolError
+
+
+@dataclass(slots=True)
+class Draft:
+    """The folder while it is made; `keep` says that it shall stay."""
+
+    path: Path
+    kept: bool = False
+
+    def keep(self) -> None:
+        """Put it in its place at the end."""
+        self.kept = True
+
+
+@contextmanager
+def new_folder(out: Path) -> Iterator[Draft]:
+    """Give a draft of a folder, which is removed on any way out but after `keep`.
+
+    Raises ConfigError where something stands at `out`, an empty folder apart, SpoolError where the disk
+    fails.
+    """
+    out = out.resolve()
+    check_free(out)
+    draft = Draft(out.parent / f".{out.name}.{secrets.token_hex(4)}.part")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        draft.path.mkdir()
+        yield draft
+        if draft.kept:
+            check_free(out)
+            draft.path.rename(out)
+    except OSError as error:
+        raise SpoolError(
+            f"cannot write {str(out)!r}: {error.strerror or error}; make room, or change --out"
+        ) from error
+    finally:
+        shutil.rmtree(draft.path, ignore_errors=True)
+
+
+def check_free(out: Path) -> None:
+    """Raise ConfigError where something stands at a place, an empty folder apart."""
+    if out.is_dir():
+        if any(out.iterdir()):
+            raise ConfigError(f"the folder {str(out)!r} is not empty; name a new or an empty one")
+    elif os.path.lexists(out):
+        raise ConfigError(f"{str(out)!r} is no folder; name a new or an empty one")
