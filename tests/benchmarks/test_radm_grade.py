@@ -261,8 +261,8 @@ def test_agreement_is_scikit_learns_by_rank_over_all_diagnoses_and_of_scores() -
             assert low < pooled[name]["value"] < high
         assert pooled["confusion"] == {
             "same": sum(a == b for a, b in zip(said, person, strict=True)),
-            "more": sum(a > b for a, b in zip(said, person, strict=True)),
-            "less": sum(a < b for a, b in zip(said, person, strict=True)),
+            "higher": sum(a > b for a, b in zip(said, person, strict=True)),
+            "lower": sum(a < b for a, b in zip(said, person, strict=True)),
         }
         assert (theirs["n_graded"], theirs["not_judged"]) == (50, 0)
 
@@ -317,7 +317,7 @@ def test_what_one_of_them_left_open_is_no_disagreement() -> None:
         1,
     ]
     assert dimensions["diagnoses"]["accuracy"]["value"] == pytest.approx(6 / 7)
-    assert dimensions["diagnoses"]["confusion"] == {"same": 6, "more": 0, "less": 1}
+    assert dimensions["diagnoses"]["confusion"] == {"same": 6, "higher": 0, "lower": 1}
 
 
 def test_where_all_say_one_and_the_same_kappa_is_null_and_the_share_stays() -> None:
