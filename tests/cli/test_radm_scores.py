@@ -145,6 +145,7 @@ def test_scores_by_a_grading_step_are_those_of_its_tiers_and_marked_as_a_models(
             assert there["valid_only"]["score"]["n"] == len(said)
             assert there["rank"] in (1, 2)
     text = printed(night)
+    assert "*** LLM-GRADED: the grades are those of j, not people's ***" in text.splitlines()[:3]
     assert "NOT by people" in " ".join(text.split())
     assert "LLM-graded" in printed(night, run="llm")
 
@@ -152,6 +153,7 @@ def test_scores_by_a_grading_step_are_those_of_its_tiers_and_marked_as_a_models(
 def test_people_who_gave_the_same_tiers_give_the_same_scores(folder: Path) -> None:
     by_model = score(folder)
     graded_by_hand(folder)
+    assert "LLM-GRADED" not in printed(folder)
     by_people = score(folder)
     assert by_people["grading"]["by"] == "imported"
     assert by_people["rows"] == by_model["rows"]
