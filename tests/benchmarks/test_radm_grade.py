@@ -141,7 +141,7 @@ def test_a_prompt_of_ones_own_must_show_all_of_it() -> None:
         ([], False),
     ],
 )
-def test_only_five_tiers_with_reasons_are_a_grade(value: Any, fits: bool) -> None:
+def test_only_five_tiers_with_reasons_are_a_grade(value: Any, fits: bool) -> None:  # F12
     schema = STEP.schema("grade")
     assert schema is not None
     assert Validator(schema.body).fits(value) == fits
@@ -165,7 +165,7 @@ def rows_of(*tiers: Sequence[int] | None) -> UnitTable:
     return UnitTable(table, places, places, ones, 0 * ones, ("text",))
 
 
-def test_answers_without_tiers_are_in_no_number_of_the_step() -> None:
+def test_answers_without_tiers_are_in_no_number_of_the_step() -> None:  # F12
     units = rows_of((3, 0, 0, 0, 0), None, (0, 0, 0, 0, 1))
     found = STEP.metrics(units, "text", {})
     assert (found["score"].value, found["score"].n) == (1.6, 2)

@@ -11,6 +11,8 @@ from radm_graded import TASK, Unit, case, table_of
 from harness.benchmarks.base import Case, MetricValue, Scored
 from harness.benchmarks.radm.tables import TRANSITIONS
 from harness.benchmarks.radm.task import RadM
+from harness.offline.score_ranking import rank_models, ranked_values
+from harness.offline.score_rows import Row, over_repeats
 from harness.outcomes import UnitOutcome
 from harness.scoring.resampling import Resampling
 
@@ -55,7 +57,7 @@ def test_a_stale_grade_does_not_raise_an_unusable_answer() -> None:
     assert TASK.score_unit(TASK.unit_numbers(stale), "text", {})["score"] == 0
 
 
-def test_no_mean_is_made_of_the_graded_part_alone() -> None:
+def test_no_mean_is_made_of_the_graded_part_alone() -> None:  # F12 F19
     found = scores(
         Unit(case("a"), FULL),
         Unit(case("b")),
@@ -71,6 +73,22 @@ def test_no_mean_is_made_of_the_graded_part_alone() -> None:
     assert value(found, "RealClin.score") == (0.8, 1)
     assert value(found, "graded_only.score") == (1.9, 2)
     assert value(found, "graded.share") == (pytest.approx(2 / 3), 3)
+
+
+def test_a_model_of_which_one_repeat_is_not_graded_has_no_rank() -> None:
+    def row(name: str, second: Any) -> Row:
+        tables = [table_of([Unit(case("a"), tiers)]) for tiers in (FULL, second)]
+        metrics = over_repeats([TASK.metrics(one, "text", {}) for one in tables])
+        return Row(name, "model", "text", 1, 2, {"valid": 2}, 0, 1.0, metrics, metrics)
+
+    rows = [row("graded", BASIC), row("partly", None)]
+    partly = rows[1].as_answered["score"]
+    assert (partly.value, partly.reason is None) == (3.0, False)
+    ranks = rank_models(rows, "score")
+    assert (ranks["graded"].place, ranks["partly"].place) == (1, None)
+    assert str(ranks["partly"].reason).startswith("score: 1 of 2 repeats have no value: 1 of 1 answers have")
+    shared = ranked_values({one.name: one.as_answered["score"] for one in rows})
+    assert (shared["graded"].place, shared["partly"].place) == (1, None)
 
 
 def test_an_answer_is_graded_when_all_five_diagnoses_are() -> None:

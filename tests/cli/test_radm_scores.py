@@ -177,6 +177,25 @@ def test_without_all_grades_nobody_is_ranked_and_the_reason_counts_them(folder: 
     assert "b: score, top-1 acc, top-3 acc, top-5 acc: no value: 16 of 20 answers have no grade yet" in text
 
 
+def test_a_grader_that_talks_gives_no_grades(folder: Path) -> None:  # F12
+    def talking(arrival: Arrival) -> Reply:
+        return chat_reply("Candidate 1 deserves a 3; the others: 0.", model="talker")
+
+    with ScriptedServer(talking) as server:
+        write_config(folder, server.url, [*MODELS, "j", "talker"], inputs=["text", "image"])
+        step = ["step", "grade", "night", "--model", "talker", "--name", "talk", "--attempts", "1"]
+        done = harness(*step, *options(folder))
+        assert done.code == 0, done.err
+        assert len(server.arrivals) > 50
+    found = score(folder, "--grades", "talk")
+    assert (found["grading"]["by"], found["grading"]["units"]) == ("model", 0)
+    for one in found["rows"]:
+        if one["condition"] in CONDITIONS.split(","):
+            assert (one["rank"], one["as_answered"]["score"]["value"]) == (None, None)
+            assert one["as_answered"]["graded.share"]["value"] == 0
+    assert all(one["as_answered"]["score"]["n"] == 0 for one in score(folder, run="talk")["rows"])
+
+
 def test_grades_of_an_answer_that_was_asked_again_do_not_count(folder: Path, night: Path) -> None:
     graded = {tuple(one[:3]) for one in graded_by_hand(folder)}
 
