@@ -63,8 +63,9 @@ def import_(
       model,condition,case_id,question,value
       o3,both,syn-001,D1_Neglect,1
 
-    Questions: D1_Neglect, D2_Omission, D3_Misinterpretation, D4_Protocol_Confusion and D5_Hallucination,
-    each 0 or 1 (`harness benchmarks triage` lists them).
+    Questions of triage: D1_Neglect, D2_Omission, D3_Misinterpretation, D4_Protocol_Confusion and
+    D5_Hallucination, each 0 or 1; of radm: tier_1 (first rank) to tier_5, each 0 to 3 (`harness benchmarks
+    NAME` lists them).
     """
     from harness.event_loop import run_session
 

@@ -132,19 +132,21 @@ def _doubtful(column: MetricColumn, rows: Sequence[Json], width: int) -> Iterato
 def _without_value(
     columns: Sequence[MetricColumn], rows: Sequence[Json], width: int
 ) -> Iterator[str]:
-    """Say why a column has no value for any model."""
+    """Say why a column has no value for any model, and the first one, which may rank, for some."""
     models = [row for row in rows if row["kind"] == "model" and row["n_cases"]]
-    why: dict[str, list[str]] = {}
+    why: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for column in columns:
-        reasons = {
-            metric["reason"] if metric["value"] is None else None
-            for row in models
-            if (metric := row["as_answered"].get(column.path)) is not None
-        }
-        if len(reasons) == 1 and (reason := next(iter(reasons))) is not None:
-            why.setdefault(reason, []).append(" ".join(column.head).strip())
-    for reason, heads in why.items():
-        yield from wrap(f"  {', '.join(heads)}: no value: {reason}", width, indent="    ")
+        names: dict[str, list[str]] = {}
+        for row in models:
+            metric = row["as_answered"].get(column.path)
+            if metric is not None and metric["value"] is None:
+                names.setdefault(metric["reason"], []).append(shown_name(row))
+        if column is columns[0] or sum(map(len, names.values())) == len(models):
+            for reason, lacking in names.items():
+                why.setdefault((reason, tuple(lacking)), []).append(" ".join(column.head).strip())
+    for (reason, whose), heads in why.items():
+        who = "" if len(whose) == len(models) else f"{', '.join(whose)}: "
+        yield from wrap(f"  {who}{', '.join(heads)}: no value: {reason}", width, indent="    ")
 
 
 def _not_shown(score: Json, condition: str, width: int) -> Iterator[str]:
@@ -192,20 +194,24 @@ def agreement(score: Json, width: int) -> Iterator[str]:
             width,
         )
     for rater, found in score.get("agreement", {}).get("raters", {}).items():
-        mean = found["mean_accuracy"]
-        interval = "" if mean["ci"] is None else " (95% CI {:.3f}-{:.3f})".format(*mean["ci"])
-        value = "-" if mean["value"] is None else f"{mean['value']:.3f}"
         judged = found["n_graded"] - found["not_judged"]
         what = "graded answers" if score["repeats"] == 1 else "verdicts on graded answers"
-        yield ""
-        yield from wrap(
-            f"agreement with {rater}: mean accuracy {value}{interval}, n={judged} of "
-            f"{found['n_graded']} {what}",
-            width,
-        )
-        for name, one in found["dimensions"].items():
-            values = (one[key]["value"] for key in ("accuracy", "kappa"))
-            accuracy, kappa = ("-" if value is None else f"{value:.3f}" for value in values)
-            counts = ", ".join(f"{cell} {answers}" for cell, answers in one["confusion"].items())
-            told = f"  {name}: {accuracy}, kappa {kappa}; {counts}"
-            yield from wrap(told + (f" ({one['note']})" if one["note"] else ""), width, indent="    ")
+        yield from _compared(f"with {rater}", found, f"{judged} of {found['n_graded']} {what}", width)
+    for pair, found in score.get("agreement", {}).get("between_people", {}).items():
+        what = "answers that both of them graded"
+        yield from _compared(f"of {pair} with each other", found, f"{found['n_graded']} {what}", width)
+
+
+def _compared(whom: str, found: Json, n: str, width: int) -> Iterator[str]:
+    """Say how far two graders agree, by dimension."""
+    mean = found["mean_accuracy"]
+    interval = "" if mean["ci"] is None else " (95% CI {:.3f}-{:.3f})".format(*mean["ci"])
+    value = "-" if mean["value"] is None else f"{mean['value']:.3f}"
+    yield ""
+    yield from wrap(f"agreement {whom}: mean accuracy {value}{interval}, n={n}", width)
+    for name, one in found["dimensions"].items():
+        values = (one[key]["value"] for key in ("accuracy", "kappa"))
+        accuracy, kappa = ("-" if value is None else f"{value:.3f}" for value in values)
+        counts = ", ".join(f"{cell} {answers}" for cell, answers in one["confusion"].items())
+        told = f"  {name}: {accuracy}, kappa {kappa}; {counts}"
+        yield from wrap(told + (f" ({one['note']})" if one["note"] else ""), width, indent="    ")

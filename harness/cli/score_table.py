@@ -80,6 +80,10 @@ def _heading(score: Json, width: int) -> Iterator[str]:
             )
     if warnings:
         yield from wrap(f"*** {' - '.join(warnings)}: no evidence about real models ***", width)
+    grading = score.get("grading")
+    if grading is not None and grading["by"] == "model":
+        who = grading["model"]
+        yield from wrap(f"*** LLM-GRADED: the grades are those of {who}, not people's ***", width)
 
 
 def _conditions(score: Json) -> Sequence[str]:

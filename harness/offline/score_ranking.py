@@ -26,7 +26,7 @@ def rank_models(rows: Sequence[Row], metric: str | None) -> Mapping[str, Rank]:
     Without a metric nobody has a rank.
 
     Models that were scored on all cases are ranked; one to which some cases are not applicable has no
-    place among them (see `common_cases`).
+    place among them (see `common_cases`), and neither has one whose value is that of some repeats alone.
     """
     ranks: dict[str, Rank] = {}
     values: dict[str, float] = {}
@@ -37,7 +37,8 @@ def rank_models(rows: Sequence[Row], metric: str | None) -> Mapping[str, Rank]:
         if metric is None:
             ranks[row.name] = Rank(None, UNRANKED)
             continue
-        value = row.as_answered[metric].value if metric in row.as_answered else None
+        found = row.as_answered.get(metric)
+        value = None if found is None else found.value
         if row.incomplete:
             ranks[row.name] = Rank(None, f"incomplete: resume to complete: {row.to_complete} units")
         elif row.n_cases == 0:
@@ -48,6 +49,8 @@ def rank_models(rows: Sequence[Row], metric: str | None) -> Mapping[str, Rank]:
             )
         elif value is None:
             ranks[row.name] = Rank(None, f"{metric} has no value")
+        elif found is not None and found.reason is not None:
+            ranks[row.name] = Rank(None, f"{metric}: {found.reason}")
         else:
             values[row.name] = value
     return ranks | places(values)
@@ -63,8 +66,12 @@ def not_common(rows: Sequence[Row]) -> frozenset[str] | None:
 
 def ranked_values(values: Mapping[str, MetricValue]) -> Mapping[str, Rank]:
     """Return name -> rank by value, highest first; those without a value have no place."""
-    known = {name: metric.value for name, metric in values.items() if metric.value is not None}
-    unknown = {name: Rank(None, metric.reason) for name, metric in values.items() if metric.value is None}
+    known, unknown = {}, {}
+    for name, metric in values.items():
+        if metric.value is None or metric.reason is not None:
+            unknown[name] = Rank(None, metric.reason)
+        else:
+            known[name] = metric.value
     return unknown | places(known)
 
 

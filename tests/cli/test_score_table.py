@@ -262,3 +262,30 @@ def test_a_column_without_any_value_says_why() -> None:
     rows[0]["as_answered"]["fine.macro_recall"] = metric(None, 250)
     text = render(score(*rows))
     assert "  fine miF1: no value: it needs Java" in text and text.count("no value") == 1
+
+
+def test_the_first_column_says_for_which_models_it_has_no_value() -> None:
+    rows = [row("a", 0.5, rank=1), row("b", None), row("c", None)]
+    for one, reason in zip(rows[1:], ("3 of 9 are not graded", "9 of 9 are not graded"), strict=True):
+        for path in one["as_answered"]:
+            one["as_answered"][path] = metric(None, 250) | {"reason": reason}
+    text = render(score(*rows))
+    assert "  b: fine maF1: no value: 3 of 9 are not graded" in text
+    assert "  c: fine maF1: no value: 9 of 9 are not graded" in text
+    assert text.count("no value") == 2
+
+
+def test_a_tiny_p_is_not_printed_as_0_and_a_verdict_is_a_word() -> None:
+    def control(name: str, p: float, adjusted: float) -> dict[str, Any]:
+        metrics = {
+            "mean_difference": metric(-0.19, 360),
+            "wilcoxon.p": metric(p, 360),
+            "wilcoxon.p_adjusted": metric(adjusted, 360),
+            "wilcoxon.significant": metric(float(adjusted <= 0.05), 360),
+        }
+        return row(name, None, condition="languages") | {"as_answered": metrics, "valid_only": metrics}
+
+    text = render(score(control("o3", 0.0, 0.00099), control("llama", 0.001, 0.38), benchmark="radm"))
+    assert line_with(text, " o3 ").split()[-3:] == ["<0.001", "<0.001", "signif."]
+    assert line_with(text, " llama ").split()[-3:] == ["0.001", "0.380", "n.s."]
+    assert "n.s.: not significant" in " ".join(text.split())

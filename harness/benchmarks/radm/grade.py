@@ -56,7 +56,8 @@ _TABLE: Final = ScoreTable(
         "LLM-graded: a model gave these tiers, no radiologist; score: mean of max(weight of rank x tier), 0 "
         "to 3, of graded answers alone; top-k: share of them with a tier of 1 or more within the first k; "
         "best tier: share whose best diagnosis has it; n: graded answers. `harness score RUN --grades "
-        "STEP_RUN` scores the run by them, unusable answers included"
+        "STEP_RUN` scores the run by them, unusable answers included; higher, lower: the grader's tier is "
+        "above, below the person's"
     ),
     one_reading="LLM-graded (an answer that the grader gave no tiers is in no number)",
 )

@@ -8,7 +8,7 @@ not say whether kappa was of diagnoses or of scores, nor weighted; all are here,
   five tiers come to, of answers for which both have all five.
 - of each: `accuracy`, the share on which both say the same; `kappa`, Cohen's, unweighted; `weighted_kappa`,
   with quadratic weights (Cohen 1968, Psychological Bulletin 70:213-220); `confusion`: how often both say the
-  same, and how often the first says more or less; `table`: counts by (first, second), labels in order.
+  same, and how often the first is higher or lower; `table`: counts by (first, second), labels in order.
 - `reaches_threshold`: whether kappa of all diagnoses is at least .75.
 
 An answer that the grader gave no tiers is no disagreement: `not_judged` counts it. Intervals are BCa over
@@ -59,9 +59,7 @@ def agreement(graded: Sequence[tuple[Graded, Mapping[str, JSON]]]) -> dict[str, 
     """
     raters = sorted({rater for one, _ in graded for rater in one.grades})
     people = {
-        f"{first} and {second}": _compared(
-            [(one.group, one.grades[first], one.grades[second]) for one, _ in _both(graded, first, second)]
-        )
+        f"{first} and {second}": _of_two_people(graded, first, second)
         for first, second in combinations(raters, 2)
     }
     return {
@@ -70,11 +68,16 @@ def agreement(graded: Sequence[tuple[Graded, Mapping[str, JSON]]]) -> dict[str, 
     }
 
 
-def _both(
-    graded: Sequence[tuple[Graded, Mapping[str, JSON]]], first: str, second: str
-) -> list[tuple[Graded, Mapping[str, JSON]]]:
-    """Return the first repeat of each unit that both people graded: they graded it once."""
-    return [one for one in graded if one[0].repeat == 1 and {first, second} <= one[0].grades.keys()]
+def _of_two_people(graded: Sequence[tuple[Graded, Mapping[str, JSON]]], first: str, second: str) -> JSON:
+    """Compare two people on the answers that both graded: once, however often the grader was asked."""
+    both = [
+        (one.group, grades, others)
+        for one, _ in graded
+        if one.repeat == 1
+        and (grades := _tiers_alone(one.grades.get(first, {})))
+        and (others := _tiers_alone(one.grades.get(second, {})))
+    ]
+    return {"n_graded": len(both), **_compared(both)}
 
 
 def _with_rater(graded: Sequence[tuple[Graded, Mapping[str, JSON]]], rater: str) -> JSON:
@@ -141,8 +144,8 @@ def _dimension(items: Sequence[_Item], labels: Sequence[float]) -> dict[str, JSO
         "n": n,
         "confusion": {
             "same": same,
-            "more": int(np.tril(table, -1).sum()),
-            "less": int(np.triu(table, 1).sum()),
+            "higher": int(np.tril(table, -1).sum()),
+            "lower": int(np.triu(table, 1).sum()),
         },
         "labels": list(labels),
         "table": table.tolist(),
