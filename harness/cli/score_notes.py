@@ -102,8 +102,8 @@ def _grading(grading: Json | None) -> Iterator[str]:
         yield f"grades that raters disagree on, without a consensus: {grading['disputed']}; they do not count"
     if grading["of_other_answers"]:
         yield (
-            f"answers that are others since they were graded: {grading['of_other_answers']}; these grades "
-            "do not count"
+            "graded before they, or the references of their cases, were others: "
+            f"{grading['of_other_answers']} answers; these grades do not count"
         )
 
 

@@ -50,6 +50,8 @@ class ChosenGrades:
     other_answers: set[UnitId] = field(default_factory=set)
     others: tuple[str, ...] = ()
     values: dict[UnitId, _Values] = field(default_factory=dict)
+    corrected: frozenset[str] = frozenset()
+    """Cases whose reference was corrected: what was said of answers to them was said by another one."""
     benchmark: Step | None = None
     shown: dict[UnitId, Mapping[str, str]] = field(default_factory=dict)
     """What the step's model was shown of each unit."""
@@ -57,6 +59,9 @@ class ChosenGrades:
     def of(self, replayed: ReplayedUnit, case: Case) -> _Values:
         """Return the grades that stand of a unit as it is answered now: question -> grade."""
         values = self.values.get(replayed.unit, {})
+        if values and replayed.unit.case_id in self.corrected:
+            self.other_answers.add(replayed.unit)
+            return {}
         if not values or self.benchmark is None or replayed.result.outcome not in USABLE:
             return values
         answer = Answer(replayed.unit, case, replayed.result.outcome, replayed.result.prediction)

@@ -82,6 +82,8 @@ class _Scoring:
 
     async def score(self, references: References) -> Score:
         self._case_errors = await self._find_case_errors()
+        if self._grading is not None:
+            self._grading.corrected = frozenset(references.corrected)
         new = await new_answers(self._store, self._stored)
         self._graded = await graded_units(self._store, self._stored, new)
         models = await self._model_rows()

@@ -359,7 +359,9 @@ def test_no_text_raises(answer: str, finding: str) -> None:
 def test_a_sentence_cut_off_never_denies(row: dict[str, str], end: int) -> None:  # F5
     whole = parse_answer(row["answer"], row["finding"]).value
     part = parse_answer(row["answer"][:end], row["finding"]).value
-    if isinstance(whole, frozenset) and not re.match(r"\W*(?:no|not)\b", row["answer"].lower()):
+    # A cut that leaves the word "no" alone, of "Non-metal ..." say, leaves a whole denial.
+    denials = (row["answer"].lower(), row["answer"][:end].lower())
+    if isinstance(whole, frozenset) and not any(re.match(r"\W*(?:no|not)\b", one) for one in denials):
         assert part is None or part
 
 

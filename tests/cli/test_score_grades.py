@@ -162,6 +162,22 @@ def test_a_grade_of_an_answer_that_was_asked_again_and_differs_does_not_count(  
     assert found["of_other_answers"] == 1
 
 
+@pytest.mark.parametrize("by", ["imported", "verdicts"])
+def test_a_grade_given_by_a_reference_that_was_corrected_does_not_count(
+    folder: Path, seen: Seen, by: str
+) -> None:
+    ready_source(folder, CASES)
+    assert harness(*step_args(folder, "--name", "verdicts")).code == 0
+    grade(folder, "c000 ann 0", "c001 ann 1")
+    file = folder / "data" / "cases.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    lines[1]["rationale"] = "another expert's words"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = score(folder, seen, "--grades", by, "--data", str(folder / "data"))
+    assert seen["c000"] == {QUESTION: 0} and seen["c001"] == {}
+    assert found["of_other_answers"] == 1
+
+
 def test_a_benchmark_without_questions_takes_no_grades(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
