@@ -6,6 +6,7 @@ HarnessError
 │   └── MissingKeyError    an API key that is needed is not in the environment          (exit 2)
 ├── ImportFileError        a file cannot be imported; names the row                     (exit 2)
 ├── CaseFileError          a case file cannot be used; names the line                   (exit 2)
+├── ConversionError        a DICOM or NIfTI file cannot be converted; the others go on  (exit 3)
 ├── SpoolError             a temporary file cannot be kept, for want of room say        (exit 1)
 ├── StoreError             the store cannot be used                                     (exit 1)
 │   ├── StoreMemoryError   no memory for this entry: others may fit                     (exit 1)
@@ -28,7 +29,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.exit_codes import BUDGET, FAILED, USAGE
+from harness.exit_codes import BUDGET, FAILED, INCOMPLETE, USAGE
 
 
 class HarnessError(Exception):
@@ -61,6 +62,12 @@ class ImportFileError(HarnessError):
     """A file of answers, grades or cases cannot be imported; the message names file, row and mend."""
 
     exit_code = USAGE
+
+
+class ConversionError(HarnessError):
+    """A DICOM or NIfTI file cannot be converted; the message names the file, and nothing of its tags."""
+
+    exit_code = INCOMPLETE
 
 
 class SpoolError(HarnessError):

@@ -39,7 +39,14 @@ from harness.case_import.fields import Kind
 from harness.case_import.opening import open_source
 from harness.case_import.row import CellError
 from harness.config import load_config
-from harness.errors import CaseFileError, ConfigError, ImportFileError, MediaError
+from harness.conversion.finding import kind_of
+from harness.conversion.libraries import silenced
+from harness.conversion.nifti import stacks_of_volume
+from harness.conversion.nifti_files import open_volume
+from harness.conversion.pictures import Source, Stack
+from harness.conversion.series import stacks_of
+from harness.conversion.slices import read_slices
+from harness.errors import CaseFileError, ConfigError, ConversionError, ImportFileError, MediaError
 from harness.image_structure import read_structure
 from harness.media import load, probe
 from harness.messages import Fault, RawReply, Reply
@@ -439,10 +446,43 @@ def table(data: bytes) -> None:
                     json.dumps(value_of_cell(kind, cell), allow_nan=False)
 
 
+# --- DICOM and NIfTI ---
+
+
+def conversion(data: bytes) -> None:
+    """Any bytes as a file to convert: refused with a sentence that names it, or pictures of one shape."""
+    path = _folder() / "any.dcm"
+    path.write_bytes(data)
+    source = Source(path, "any.dcm")
+    with silenced():
+        try:
+            kind = kind_of(source, named=True)
+            if kind == "dicom":
+                for stack in stacks_of(read_slices(source)):
+                    _check_pictures(stack)
+                return
+            volume = open_volume(source, packed=kind == "nifti.gz")
+            try:
+                for phase in stacks_of_volume(volume, "coronal")[:2]:
+                    _check_pictures(phase)
+            finally:
+                volume.close()
+        except ConversionError as refused:
+            assert str(refused).startswith(repr(str(path)))
+
+
+def _check_pictures(stack: Stack) -> None:
+    indices = range(min(2, len(stack.frames)))
+    shapes = {picture.values.shape for picture in stack.pictures(indices)}
+    assert len(shapes) == 1
+    assert max(len(shape) for shape in shapes) in {2, 3}
+
+
 TARGETS: dict[str, Callable[[bytes], None]] = {
     "attribute": attribute,
     "cases": cases,
     "config": config,
+    "conversion": conversion,
     "error": error,
     "extraction": extraction,
     "headers": headers,

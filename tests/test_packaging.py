@@ -153,10 +153,13 @@ def test_every_import_is_declared_and_every_dependency_is_used(checkout: Path) -
     # Loaded only where the extra `litellm` is installed.
     folder = checkout / "harness" / "providers"
     of_an_extra = {folder / "litellm_call.py", folder / "litellm_library.py"}
-    imported = _imported(path for path in code_files(checkout) if path not in of_an_extra)
+    # Loaded only where the extra `convert` is installed.
+    converting = set((checkout / "harness" / "conversion").glob("*.py"))
+    imported = _imported(path for path in code_files(checkout) if path not in of_an_extra | converting)
     # SQLAlchemy loads its driver by the name in the store's address.
     assert imported | {"aiosqlite"} == declared
     assert _imported(of_an_extra) <= declared | _declared(project["optional-dependencies"]["litellm"])
+    assert _imported(converting) <= declared | _declared(project["optional-dependencies"]["convert"])
 
 
 def _declared(requirements: Iterable[str]) -> set[str]:
@@ -266,7 +269,7 @@ def test_the_map_of_the_code_names_every_module_and_package(checkout: Path) -> N
     found = set(re.findall(r"`([\w./]+)`", text[start : text.index("\n## ", start)]))
     package = checkout / "harness"
     mapped = (
-        "", "providers", "scoring",
+        "", "conversion", "providers", "scoring",
         "benchmarks/pandent", "benchmarks/pandent/answers", "benchmarks/triage",
     )  # fmt: skip
     inside = [one for folder in mapped for one in (package / folder).iterdir()]

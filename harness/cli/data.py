@@ -12,6 +12,7 @@ from harness.benchmarks.base import Benchmark, CaseSet
 from harness.benchmarks.registry import BENCHMARKS, get_benchmark
 from harness.beyond_limits import beyond_limits
 from harness.cli.case_counts import CaseCounts, print_counts
+from harness.cli.data_convert import convert
 from harness.cli.data_import import import_
 from harness.cli.data_translated import translated
 from harness.cli.options import config_option, json_option, print_json, say, tell
@@ -25,7 +26,7 @@ from harness.plans import ModelPlan
 
 @click.group("data", epilog="Example: harness data check --benchmark triage --data data/triage")
 def command() -> None:
-    """Check case files, make them from tables, or write the bundled sample to start from."""
+    """Check case files, make them from tables, write the sample, convert DICOM and NIfTI."""
 
 
 command.add_command(import_)
@@ -90,6 +91,7 @@ def sample(benchmark: str, out: Path) -> None:
     click.echo(out)
 
 
+command.add_command(convert)
 command.add_command(translated)
 
 

@@ -35,7 +35,7 @@ COMMANDS = {
     "models": "List the models that can be asked.",
     "doctor": "Check models by a few tiny calls: key, address, answers, pictures.",
     "benchmarks": "List benchmarks, their conditions and conventions.",
-    "data": "Check case files, or make them from CSV, Parquet and others.",
+    "data": "Check case files, make them from tables, convert DICOM and NIfTI.",
     "store": "Find, verify, join and back up the store.",
 }
 """Sub-command -> its line in `--help`; each is `harness.cli.NAME:command`, but for those in `MODULES`."""
