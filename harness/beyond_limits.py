@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from harness.benchmarks.base import Benchmark, Case
 from harness.canonical import JSON
 from harness.errors import MediaError, MediaLimitError, UnsupportedInputError
+from harness.frames.needed import check_frames_can_be_made
 from harness.identity import build
 from harness.messages import Request
 from harness.plans import ModelPlan, with_recipes
@@ -44,13 +45,14 @@ class Beyond:
         return dict(self.counts)
 
 
-def beyond_limits(benchmark: Benchmark, cases: Iterable[Case], plan: ModelPlan) -> Beyond:
+def beyond_limits(benchmark: Benchmark, cases: Collection[Case], plan: ModelPlan) -> Beyond:
     """Return which cases a model cannot be asked in the main conditions; may read images.
 
     A case counts once. Those that no model could be sent are counted apart.
     """
     found = Beyond()
     prompts = {name: benchmark.prompt(name) for name in benchmark.main_conditions}
+    check_frames_can_be_made(benchmark, cases, prompts, [plan.model])
     for case in cases:
         try:
             if case.problem is not None:

@@ -34,11 +34,13 @@ class Config:
     """All settings of one invocation.
 
     `path` is the file they were read from; None when there is none. `store` is as written, but a
-    relative SQLite file is made absolute from the file's folder.
+    relative SQLite file is made absolute from the file's folder. `frames` (absolute) is where frames of clips
+    are kept.
     """
 
     path: Path | None = None
     store: str | None = None
+    frames: Path | None = None
     benchmarks: Mapping[str, BenchmarkConfig] = field(default_factory=dict)
     known_providers: Mapping[str, Provider] = field(default_factory=dict)
     known_models: Mapping[str, Model] = field(default_factory=dict)
@@ -124,7 +126,7 @@ def load_config(
     tables = {} if found is None else read_toml(found)
     file = None if found is None else found.resolve()
     source = "" if found is None else str(found)
-    check_keys(tables, ("store", "benchmarks", "providers", "models"), source)
+    check_keys(tables, ("store", "frames", "benchmarks", "providers", "models"), source)
     catalogue = read_catalogue(catalogue_dir)
     written_models = named_tables(tables, "models", source)
     written_providers = named_tables(tables, "providers", source)
@@ -144,6 +146,7 @@ def load_config(
     return Config(
         path=file,
         store=_store(tables.get("store"), file),
+        frames=_folder(tables.get("frames"), f"{source} frames", file),
         benchmarks=_benchmarks(named_tables(tables, "benchmarks", source), source, file),
         known_providers=providers,
         known_models=models,
@@ -207,8 +210,7 @@ def _benchmarks(tables: Mapping[str, Table], source: str, file: Path | None) -> 
     for name, table in tables.items():
         where = f"{source} [benchmarks.{name}]"
         check_keys(table, ("data", "reformatter", "image_recipe"), where)
-        data = _text(table.get("data"), f"{where} data")
-        folder = None if data is None or file is None else file.parent / Path(data).expanduser()
+        folder = _folder(table.get("data"), f"{where} data", file)
         reformatter = _text(table.get("reformatter"), f"{where} reformatter")
         recipe = _text(table.get("image_recipe"), f"{where} image_recipe")
         check_recipe(recipe, where)
@@ -228,6 +230,12 @@ def _store(value: object, file: Path | None) -> str | None:
     if not scheme.startswith("sqlite") or relative.startswith(("/", ":memory:", "file:")) or not relative:
         return store
     return f"{scheme}:///{file.parent / Path(relative).expanduser()}"
+
+
+def _folder(value: object, where: str, file: Path | None) -> Path | None:
+    """Return a folder, absolute from that of the configuration."""
+    text = _text(value, where)
+    return None if text is None or file is None else file.parent / Path(text).expanduser()
 
 
 def _text(value: object, where: str) -> str | None:

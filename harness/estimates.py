@@ -45,6 +45,8 @@ def input_tokens(request: Request) -> TokenRange:
                     others += 0 if text.isascii() else len(text.encode("utf-8", "surrogatepass")) - len(text)
                 case ImagePart():
                     images += 1
+                case VideoPart(frames=tuple(shown)):
+                    frames += len(shown)
                 case VideoPart(media=media, fps=fps):
                     seconds = SECONDS_UNSTATED if media.duration_s is None else media.duration_s
                     frames += ceil(seconds * (FRAMES_PER_SECOND if fps is None else fps)) + 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 from harness.canonical import sha256_hex
 from harness.errors import MediaChangedError, MediaError, MediaReadError
+from harness.frames.clips import frames_as_jpeg
 from harness.image_conversion import convert, decode, open_header, upright_size
 from harness.image_structure import BadImageError, Structure, read_structure
 from harness.recipes import box_problem, read_recipe
@@ -138,7 +139,7 @@ def load(media: Media, recipe: str) -> bytes:
     if media.path is None:
         raise MediaError(f"no file is known for the {media.kind} with sha256 {media.sha256}; give --data")
     if rule.frame is not None:
-        data, mime, rule = _frame_jpeg(media, rule.frame), "image/jpeg", rule.after_frame
+        data, mime, rule = load_frames(media, [rule.frame])[rule.frame], "image/jpeg", rule.after_frame
     else:
         data, mime = _unchanged(media, media.path), media.mime
     if not rule.stages:
@@ -149,12 +150,12 @@ def load(media: Media, recipe: str) -> bytes:
         raise _unusable(str(media.path), error) from error
 
 
-def _frame_jpeg(media: Media, index: int) -> bytes:
-    """Return a frame of a video. Raises MediaError."""
-    raise MediaError(
-        f"cannot take frame {index} of {str(media.path)!r}: this version takes no frames from videos; leave "
-        "the condition out"
-    )
+def load_frames(media: Media, indices: Iterable[int]) -> Mapping[int, bytes]:
+    """Return index -> JPEG of frames of a video, decoded once at most; blocking, raises as `load` does."""
+    path = media.path
+    if path is None:
+        raise MediaError(f"no file is known for the {media.kind} with sha256 {media.sha256}; give --data")
+    return frames_as_jpeg(media, indices, lambda: _unchanged(media, path))
 
 
 def _unchanged(media: Media, path: Path) -> bytes:

@@ -23,23 +23,39 @@ class TextPart:
 
 
 @dataclass(frozen=True, slots=True)
+class Frame:
+    """A frame of a video: its place in the order of display, from 0, and its time in seconds."""
+
+    index: int
+    time_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class ImagePart:
-    """A still image within a message, sent by `recipe` (see `harness.media`)."""
+    """A still image within a message, sent by `recipe` (see `harness.recipes`).
+
+    By a recipe `frame:...` it is one frame of a video: `media` is the video then, and `frame` says which.
+    """
 
     media: Media
     recipe: str = "original"
+    frame: Frame | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class VideoPart:
-    """A video within a message, sent natively, never as frames.
+    """A video within a message: what a benchmark renders, whoever is asked.
 
-    `fps`: how many frames of each second the model is shown; None: as its server has it.
+    `fps`: how many frames of each second the model is shown; None: as its server has it, and every frame
+    where we take them. `plans.with_recipes` makes it images for a model that takes no video so, or says by
+    `recipe` and `frames` which frames are sent in its place; by the recipe `original` the file is, and the
+    server samples it.
     """
 
     media: Media
     recipe: str = "original"
     fps: float | None = None
+    frames: tuple[Frame, ...] | None = field(default=None, compare=False)
 
 
 MediaPart: TypeAlias = ImagePart | VideoPart

@@ -9,6 +9,7 @@ from harness.attempts import AttemptPolicy
 from harness.benchmarks.base import Benchmark, Case, Prompt
 from harness.cache.rows import UnitId
 from harness.canonical import JSON
+from harness.frames.showing import with_clips
 from harness.media import Media
 from harness.media_limits import base64_bytes, check_request_bytes, check_video, choose_recipe, encoded_size
 from harness.messages import ImagePart, Message, Part, Request, Schema, Structured, TextPart
@@ -73,10 +74,12 @@ def unit_request(unit: Unit, messages: tuple[Message, ...], structured: Structur
 
 
 def with_recipes(messages: tuple[Message, ...], plan: ModelPlan) -> tuple[Message, ...]:
-    """Return the messages with the recipe by which the model gets each image; may read the images.
+    """Return the messages with the recipe by which the model gets each medium; may read the files.
 
-    Raises MediaLimitError for media that are beyond the model's limits.
+    A video that it does not take as such becomes images of its frames. Raises MediaLimitError for media that
+    are beyond the model's limits, UnsupportedInputError for a frame rate that is none.
     """
+    messages = with_clips(messages, plan.model)
     model, limits, sizes = plan.model, limits_of(plan.model), _Sizes()
     shown = f"model {model.name!r}"
     among = sum(isinstance(part, ImagePart) for message in messages for part in message.parts)
@@ -85,15 +88,17 @@ def with_recipes(messages: tuple[Message, ...], plan: ModelPlan) -> tuple[Messag
         if isinstance(part, TextPart) or part.media.path is None:
             return part
         if not isinstance(part, ImagePart):
-            check_video(part.media, limits.video, shown)
-            sizes.known += base64_bytes(part.media.size)
+            if part.frames is None:
+                check_video(part.media, limits.video, shown)
+                sizes.known += base64_bytes(part.media.size)
             return part
         wish, base = plan.image_recipe, part.recipe
         found = choose_recipe(
             part.media, limits.image, part.media.path, wish, base=base, model=shown, among=among
         )
         if found.size is None:
-            sizes.unknown.append((part.media, found.recipe))
+            # Frames are not made for this alone: a body that they make too large is refused when it is made.
+            sizes.unknown += [(part.media, found.recipe)] if part.frame is None else []
         else:
             sizes.known += base64_bytes(found.size)
         return replace(part, recipe=found.recipe)
@@ -111,7 +116,7 @@ class _Sizes:
     unknown: list[tuple[Media, str]] = field(default_factory=list)
 
     def least(self, limit: int | None) -> int:
-        """Return how many bytes of base64 go out at least; exact wherever that might be beyond the limit."""
+        """Return how many bytes of base64 go out at least; exact where images might be beyond the limit."""
         most = self.known + sum(base64_bytes(4 * one.width * one.height + 65_536) for one, _ in self.unknown)
         if limit is None or most <= limit:
             return self.known

@@ -182,7 +182,7 @@ def _scaled(width: int, height: int, part: int, whole: int) -> tuple[int, int]:
     return max(1, wide), max(1, high)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def read_recipe(text: str) -> Recipe:
     """Return the recipe that a text names. Raises MediaError with the known ones."""
     return Recipe() if text == ORIGINAL else _ordered(Recipe(tuple(map(_stage, text.split("+")))))

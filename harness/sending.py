@@ -10,21 +10,19 @@ from typing import TypeAlias
 
 from harness.cache.key import stored_document
 from harness.cache.rows import NewExchange
-from harness.canonical import sha256_hex
+from harness.frames.shown import clips_shown
 from harness.identity import Built
-from harness.media import load
 from harness.media_limits import check_request_bytes
-from harness.media_threads import in_media_thread
-from harness.messages import Fault, RawReply, Reply, Request, WireRequest, media_parts
+from harness.messages import Fault, RawReply, Reply, Request, WireRequest
 from harness.outcomes import ExchangeOutcome
 from harness.providers.base import TRANSLATED, get_adapter, read
-from harness.providers.encoding import encode_body, mask_headers, mask_secrets
+from harness.providers.encoding import mask_headers, mask_secrets
 from harness.providers.limit_headers import LearnedLimits, limits_from_headers
 from harness.providers.reading import with_names
 from harness.providers.split_secrets import mask_pieces, may_be_split
 from harness.providers.transport import Sent, Transport
 from harness.providers.transport_flight import KEPT_OF_TOO_LONG
-from harness.recipes import ORIGINAL
+from harness.request_bytes import encoded
 from harness.settings import Model
 
 Now: TypeAlias = Callable[[], float]
@@ -70,7 +68,7 @@ class Sender:
         Raises MediaError where a medium cannot be read or has changed, or the body is larger than the model
         takes; nothing was sent then.
         """
-        body, media_sent = await _encoded(request, built.wire)
+        body, media_sent = await encoded(request, built.wire)
         limit = model.max_request_bytes or model.provider.max_request_bytes
         check_request_bytes(len(body), limit, f"model {model.name!r}")
         adapter = get_adapter(model.provider.adapter)
@@ -91,7 +89,7 @@ class Sender:
             model=model.model,
             adapter=adapter.kind,
             wire_revision=built.wire_revision,
-            request=stored_document(built.document, headers, built.wire.names),
+            request=stored_document(built.document, headers, built.wire.names, clips_shown(request.messages)),
             raw=raw,
             outcome=meaning.outcome,
             started_at_us=int(started_at * _MILLION),
@@ -184,24 +182,3 @@ def shortened(exchange: NewExchange) -> tuple[NewExchange, Fault]:
 
 def _start(raw: RawReply) -> RawReply:
     return RawReply(raw.status, raw.headers, raw.body[:KEPT_OF_TOO_LONG])
-
-
-async def _encoded(request: Request, wire: WireRequest) -> tuple[bytes, dict[str, str]]:
-    """Return what `_encode` does: in a thread where media are loaded, at once where there are none."""
-    if next(media_parts(request.messages), None) is not None:
-        return await in_media_thread(_encode, request, wire)
-    return _encode(request, wire)
-
-
-def _encode(request: Request, wire: WireRequest) -> tuple[bytes, dict[str, str]]:
-    """Return the body to be sent and, for each medium, the digest of the bytes it was sent as."""
-    media_bytes: dict[tuple[str, str], bytes] = {}
-    media_sent: dict[str, str] = {}
-    for part in media_parts(request.messages):
-        if (part.media.sha256, part.recipe) not in media_bytes:
-            data = load(part.media, part.recipe)
-            media_bytes[part.media.sha256, part.recipe] = data
-            media_sent[part.media.sha256] = (
-                part.media.sha256 if part.recipe == ORIGINAL else sha256_hex(data)
-            )
-    return encode_body(wire, media_bytes), media_sent

@@ -8,6 +8,7 @@ from itertools import islice
 from harness.benchmarks.base import Benchmark
 from harness.cache.store import Store
 from harness.identity import Built, build
+from harness.media_threads import in_media_thread
 from harness.messages import Structured
 from harness.plans import first_request
 from harness.runner import Work
@@ -20,7 +21,7 @@ async def twin_notes(benchmark: Benchmark, work: Work, structured: Structured, s
     """Return a sentence for each model whose next requests were answered at another place before."""
     notes = []
     for name in work.models:
-        wanted = _first_requests(benchmark, work, structured, name)
+        wanted = await in_media_thread(_first_requests, benchmark, work, structured, name)
         served = await store.served([built.key for built in wanted])
         missing = [built for built in wanted if built.key not in served]
         found = await store.twins([built.twin for built in missing])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 Buffer: TypeAlias = "bytes | mmap.mmap"
-_Span: TypeAlias = tuple[int, int]
+Span: TypeAlias = tuple[int, int]
 
 _STILL_BRANDS: Final = frozenset(
     {b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1", b"avif", b"avis", b"M4A ",
@@ -75,22 +75,22 @@ def read_video(data: Buffer) -> VideoStructure:
 
 
 def _iso(data: Buffer, mime: str) -> VideoStructure:
-    found = dict(_boxes(data, (0, len(data))))
+    found = dict(boxes(data, (0, len(data))))
     if b"moov" not in found:
         raise BadVideoError("it has no index (moov): it is cut short, or was never finished")
     if b"mdat" not in found:
         raise BadVideoError("it holds no pictures (mdat)")
-    moov = list(_boxes(data, found[b"moov"]))
+    moov = list(boxes(data, found[b"moov"]))
     for track in (span for kind, span in moov if kind == b"trak"):
-        parts = dict(_boxes(data, track))
-        handler = dict(_boxes(data, parts[b"mdia"])).get(b"hdlr") if b"mdia" in parts else None
+        parts = dict(boxes(data, track))
+        handler = dict(boxes(data, parts[b"mdia"])).get(b"hdlr") if b"mdia" in parts else None
         if handler is not None and data[handler[0] + 8 : handler[0] + 12] == b"vide" and b"tkhd" in parts:
             width, height = struct.unpack(">II", data[parts[b"tkhd"][1] - 8 : parts[b"tkhd"][1]])
             return VideoStructure(mime, width >> 16, height >> 16, _iso_seconds(data, dict(moov)))
     raise BadVideoError("it has no video track")
 
 
-def _iso_seconds(data: Buffer, moov: dict[bytes, _Span]) -> float | None:
+def _iso_seconds(data: Buffer, moov: dict[bytes, Span]) -> float | None:
     if b"mvhd" not in moov:
         raise BadVideoError("its index has no header (mvhd)")
     start = moov[b"mvhd"][0]
@@ -98,7 +98,7 @@ def _iso_seconds(data: Buffer, moov: dict[bytes, _Span]) -> float | None:
     first, form = (start + 20, ">IQ") if long else (start + 12, ">II")
     scale, units = struct.unpack(form, data[first : first + struct.calcsize(form)])
     if not units and b"mvex" in moov:
-        extends = dict(_boxes(data, moov[b"mvex"])).get(b"mehd")
+        extends = dict(boxes(data, moov[b"mvex"])).get(b"mehd")
         if extends is not None:
             start = extends[0]
             form = ">Q" if data[start] == 1 else ">I"
@@ -107,7 +107,7 @@ def _iso_seconds(data: Buffer, moov: dict[bytes, _Span]) -> float | None:
     return units / scale if scale and units and units != unknown else None
 
 
-def _boxes(data: Buffer, span: _Span) -> Iterator[tuple[bytes, _Span]]:
+def boxes(data: Buffer, span: Span) -> Iterator[tuple[bytes, Span]]:
     """Yield the kind and the content of each box. Raises BadVideoError for one that leaves the span."""
     start, end = span
     for _ in range(_MAX_ELEMENTS):
@@ -154,7 +154,7 @@ def _matroska(data: Buffer, mime: str) -> VideoStructure:
     raise BadVideoError("it has no video track")
 
 
-def _matroska_seconds(data: Buffer, span: _Span) -> float | None:
+def _matroska_seconds(data: Buffer, span: Span) -> float | None:
     info = dict(_elements(data, span))
     if _DURATION not in info:
         return None
@@ -165,7 +165,7 @@ def _matroska_seconds(data: Buffer, span: _Span) -> float | None:
     return seconds if 0 < seconds < 1e7 else None
 
 
-def _elements(data: Buffer, span: _Span) -> Iterator[tuple[int, _Span]]:
+def _elements(data: Buffer, span: Span) -> Iterator[tuple[int, Span]]:
     """Yield the id and the content of each element, up to the first cluster: pictures come last."""
     start, end = span
     for _ in range(_MAX_ELEMENTS):
@@ -202,5 +202,5 @@ def _vint(data: Buffer, start: int, *, keep_marker: bool) -> tuple[int | None, i
     return (None if value == (1 << 7 * length) - 1 else value), start + length
 
 
-def _number(data: Buffer, span: _Span) -> int:
+def _number(data: Buffer, span: Span) -> int:
     return int.from_bytes(data[span[0] : min(span[1], span[0] + 8)], "big")

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
@@ -47,6 +48,8 @@ from harness.conversion.pictures import Source, Stack
 from harness.conversion.series import stacks_of
 from harness.conversion.slices import read_slices
 from harness.errors import CaseFileError, ConfigError, ConversionError, ImportFileError, MediaError
+from harness.frames.iso_times import iso_timeline
+from harness.frames.sampling import sampled
 from harness.image_structure import read_structure
 from harness.media import load, probe
 from harness.messages import Fault, RawReply, Reply
@@ -412,6 +415,8 @@ def _check_image(path: Path, data: bytes) -> None:
 def video(data: bytes) -> None:
     """Any bytes as a video: refused with a sentence, or a size and a length (none, or more than zero)."""
     try:
+        times = iso_timeline(data) if data[4:8] in (b"ftyp", b"moov") else None
+        assert times is None or sampled(times, Fraction(2))[0] == 0
         found = read_video(data)
     except BadVideoError as refused:
         assert str(refused)

@@ -150,16 +150,21 @@ def test_code_imports_the_package_by_its_one_name(checkout: Path) -> None:
 def test_every_import_is_declared_and_every_dependency_is_used(checkout: Path) -> None:
     project = tomllib.loads((checkout / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = _declared(project["dependencies"])
-    # Loaded only where the extra `litellm` is installed.
-    folder = checkout / "harness" / "providers"
-    of_an_extra = {folder / "litellm_call.py", folder / "litellm_library.py"}
-    # Loaded only where the extra `convert` is installed.
-    converting = set((checkout / "harness" / "conversion").glob("*.py"))
-    imported = _imported(path for path in code_files(checkout) if path not in of_an_extra | converting)
+    # Loaded only where the extra is installed.
+    of_extras = {
+        "convert": ("conversion/*.py",),
+        "litellm": ("providers/litellm_call.py", "providers/litellm_library.py"),
+        "video": ("frames/decoding.py",),
+    }
+    places = {
+        extra: {path for name in names for path in (checkout / "harness").glob(name)}
+        for extra, names in of_extras.items()
+    }
+    imported = _imported(path for path in code_files(checkout) if path not in set().union(*places.values()))
     # SQLAlchemy loads its driver by the name in the store's address.
     assert imported | {"aiosqlite"} == declared
-    assert _imported(of_an_extra) <= declared | _declared(project["optional-dependencies"]["litellm"])
-    assert _imported(converting) <= declared | _declared(project["optional-dependencies"]["convert"])
+    for extra, paths in places.items():
+        assert paths and _imported(paths) <= declared | _declared(project["optional-dependencies"][extra])
 
 
 def _declared(requirements: Iterable[str]) -> set[str]:

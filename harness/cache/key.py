@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from harness.canonical import canonical_json, sha256_hex
+from harness.canonical import JSON, canonical_json, sha256_hex
 from harness.messages import MediaSlot, WireRequest, WireValue
 from harness.recipes import RECIPE_VERSIONS, recipe_version
 from harness.settings import Provider
@@ -20,6 +20,9 @@ HEADERS_FIELD: Final = "$headers"
 
 NAMES_FIELD: Final = "$names"
 """Where a stored request holds which of its schema's names stand for which (`harness.schema_names`)."""
+
+CLIPS_FIELD: Final = "$clips"
+"""Where a stored request holds what it shows of its clips (`harness.frames.shown`)."""
 
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
@@ -66,13 +69,19 @@ def wire_document(wire: WireRequest, *, recipe_versions: Mapping[str, int] = REC
 
 
 def stored_document(
-    document: bytes, headers: Mapping[str, str], names: Mapping[str, str] | None = None
+    document: bytes,
+    headers: Mapping[str, str],
+    names: Mapping[str, str] | None = None,
+    clips: Sequence[JSON] = (),
 ) -> bytes:
     """Return a request as it is stored with an exchange: `wire_document` with the headers that enter its key.
 
-    They stand beside the body's own fields as `$headers`; aliases of property names, if any, as `$names`.
+    They stand beside the body's own fields as `$headers`; aliases of property names, if any, as `$names`, and
+    what is shown of clips as `$clips`.
     """
-    beside: dict[str, Mapping[str, str]] = {HEADERS_FIELD: headers}
+    beside: dict[str, JSON] = {HEADERS_FIELD: headers}
+    if clips:
+        beside[CLIPS_FIELD] = clips
     if names:
         beside[NAMES_FIELD] = names
     fields = canonical_json(beside)
@@ -88,6 +97,7 @@ def read_document(document: bytes) -> tuple[dict[str, Any], dict[str, str] | Non
     if not isinstance(body, dict):
         raise ValueError("a stored request is no JSON object")
     body.pop(NAMES_FIELD, None)
+    body.pop(CLIPS_FIELD, None)
     return body, body.pop(HEADERS_FIELD, None)
 
 
@@ -98,6 +108,14 @@ def names_sent(document: bytes) -> dict[str, str] | None:
         return None
     found = json.loads(document).get(NAMES_FIELD)
     return found if isinstance(found, dict) else None
+
+
+def clips_sent(document: bytes) -> list[dict[str, Any]]:
+    """Return what a stored request shows of its clips, in order; an empty list where it has none."""
+    if b'"%b":' % CLIPS_FIELD.encode("ascii") not in document:
+        return []
+    found = json.loads(document).get(CLIPS_FIELD)
+    return found if isinstance(found, list) else []
 
 
 def media_in(value: object) -> list[tuple[str, str, int]]:

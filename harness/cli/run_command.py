@@ -27,6 +27,8 @@ from harness.credentials import check_values
 from harness.dry_run import forecast
 from harness.errors import ConfigError
 from harness.event_loop import run_session
+from harness.frames.clip_frames import keep_frames_in
+from harness.frames.place import frames_folder
 from harness.manifest import differences, read_manifest
 from harness.offline.score import score_run
 from harness.open_files import raise_file_limit
@@ -88,6 +90,7 @@ def configured(path: Path | None) -> Config:
 
 async def start(invocation: Invocation, config: Config, url: str, resumed: Run | None) -> int:
     """Plan the run, look at what the store has of it, and dry-run it or work on it."""
+    keep_frames_in(frames_folder(url, config.frames, os.environ, Path.cwd()))
     async with store_as_it_is(url) as as_it_is:
         plan = await planned(invocation.options, config, as_it_is)
         if resumed is not None:

@@ -3,29 +3,45 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from harness.attempts import Asked, Feedback, attempt_policy, run_attempts
 from harness.benchmarks.base import Benchmark, CaseSet, Prompt
-from harness.cache.key import media_in, read_document
+from harness.cache.key import clips_sent, media_in, read_document
 from harness.cache.rows import LinkedUnit, UnitId
 from harness.cache.store import Store
 from harness.config import Config
 from harness.errors import HarnessError, StoreError
 from harness.identity import Built, build
 from harness.manifest import BlobRef, ConditionWanted
-from harness.messages import Fault, Message, Part, Purpose, Request, Schema, Structured, TextPart
+from harness.messages import (
+    Fault,
+    ImagePart,
+    MediaPart,
+    Message,
+    Part,
+    Purpose,
+    Request,
+    Schema,
+    Structured,
+    TextPart,
+    VideoPart,
+)
 from harness.offline.step_cases import Followed
 from harness.offline.stored_run import StoredRun
 from harness.outcomes import UnitOutcome
 from harness.planning_thread import plan_in_thread
 from harness.plans import ConditionPlan, ModelPlan, Unit, unit_request, with_recipes
 from harness.providers.reading import read_exchange
+from harness.providers.videos import carriage
 from harness.reformatter import feedback_messages, reformat_request
 from harness.run_options import read_run_options
 from harness.settings import Model
+
+Kept: TypeAlias = tuple[Sequence[str], float | None]
+"""The recipes by which a medium is sent, in order, and the frames a second at which a video is shown."""
 
 Basis: TypeAlias = Literal["now", "snapshot"]
 
@@ -35,7 +51,8 @@ class PlannedUnit:
     """A unit as it would be asked.
 
     `basis` "now": by today's configuration and case files; "snapshot": by what the run keeps of them, because
-    of `why_snapshot`. `recipes`: source sha256 -> recipe, where media are not at hand.
+    of `why_snapshot`. `kept`: source sha256 -> what its stored requests show of it, where media are not at
+    hand.
     """
 
     unit: Unit
@@ -43,7 +60,7 @@ class PlannedUnit:
     structured: Structured
     basis: Basis
     why_snapshot: str | None = None
-    recipes: Mapping[str, str] | None = None
+    kept: Mapping[str, Kept] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +117,9 @@ async def planned_unit(
         return PlannedUnit(made, plan.benchmark, plan.manifest.structured, "now")
     except (HarnessError, KeyError) as error:
         made = snapshot_unit(stored, unit, after)
-        recipes = _recipes(linked)
+        kept = _kept(linked)
         why = str(error) if isinstance(error, HarnessError) else "the run's options name it otherwise"
-        return PlannedUnit(made, stored.benchmark, stored.manifest.structured, "snapshot", why, recipes)
+        return PlannedUnit(made, stored.benchmark, stored.manifest.structured, "snapshot", why, kept)
 
 
 def _followed(stored: StoredRun, unit: UnitId) -> Followed | None:
@@ -165,11 +182,15 @@ def _model(stored: StoredRun, name: str) -> Model:
     return known
 
 
-def _recipes(linked: LinkedUnit | None) -> Mapping[str, str]:
-    found: dict[str, str] = {}
+def _kept(linked: LinkedUnit | None) -> Mapping[str, Kept]:
+    found: dict[str, Kept] = {}
     for _, exchange in () if linked is None else linked.links:
         body, _ = read_document(exchange.data.request)
-        found |= {sha256: recipe for sha256, recipe, _ in media_in(body)}
+        fps = {clip["sha256"]: clip["fps"] for clip in clips_sent(exchange.data.request)}
+        recipes: dict[str, list[str]] = {}
+        for sha256, recipe, _ in media_in(body):
+            recipes.setdefault(sha256, []).append(recipe)
+        found |= {sha256: (shown, fps.get(sha256)) for sha256, shown in recipes.items()}
     return found
 
 
@@ -203,14 +224,27 @@ def _messages(planned: PlannedUnit) -> tuple[Message, ...]:
     unit = planned.unit
     messages = planned.benchmark.render(unit.case, unit.condition.name, unit.condition.prompt)
     messages = with_recipes(messages, unit.model)
-    recipes = planned.recipes or {}
+    kept = planned.kept or {}
 
-    def chosen(part: Part) -> Part:
+    def chosen(part: Part) -> Sequence[Part]:
         if not isinstance(part, TextPart) and part.media.path is None:
-            return replace(part, recipe=recipes.get(part.media.sha256, part.recipe))
-        return part
+            return _as_stored(part, kept, unit.model.model)
+        return [part]
 
-    return tuple(Message(one.role, tuple(chosen(part) for part in one.parts)) for one in messages)
+    return tuple(
+        Message(one.role, tuple(made for part in one.parts for made in chosen(part))) for one in messages
+    )
+
+
+def _as_stored(part: MediaPart, kept: Mapping[str, Kept], model: Model) -> Sequence[MediaPart]:
+    """Return a medium that is not at hand as the unit's stored requests show it."""
+    if part.media.sha256 not in kept:
+        return [part]
+    recipes, fps = kept[part.media.sha256]
+    if isinstance(part, VideoPart) and carriage(part.fps, model) is None:
+        return [ImagePart(part.media, recipe) for recipe in recipes]
+    found = replace(part, recipe=recipes[-1])
+    return [replace(found, fps=fps) if isinstance(found, VideoPart) and fps is not None else found]
 
 
 class _Found(Exception):

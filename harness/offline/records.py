@@ -10,15 +10,14 @@ from typing import cast
 
 from harness.benchmarks.base import Case
 from harness.benchmarks.steps import unit_of_id
-from harness.cache.key import media_in, read_document
 from harness.cache.rows import Exchange, Link, UnitId
 from harness.canonical import JSON
 from harness.costs import total_usd
 from harness.imports.documents import BadRowError
 from harness.imports.stated import Stated
 from harness.manifest import UNKNOWN_PROMPT, BlobRef, Manifest, ModelWanted
-from harness.media import Media
 from harness.messages import Fault, Reply, Usage
+from harness.offline.media_shown import media_shown
 from harness.offline.replay import ReplayedUnit, Replayer
 from harness.offline.spending import read_cost_usd, usage_of
 from harness.offline.stored_run import StoredRun
@@ -209,18 +208,5 @@ def _media_json(sends: Sequence[Send], case: Case) -> JSON:
 
     Recipes stand in the stored requests; a unit without an exchange was shown nothing.
     """
-    recipes: dict[str, str] = {}
-    for send in sends:
-        if send.link.purpose == "answer":
-            body, _ = read_document(send.exchange.data.request)
-            recipes |= {sha256: recipe for sha256, recipe, _ in media_in(body)}
-    return [_medium_json(one, recipes[one.sha256]) for one in _all_media(case) if one.sha256 in recipes]
-
-
-def _all_media(case: Case) -> Iterator[Media]:
-    for media in case.media.values():
-        yield from media
-
-
-def _medium_json(one: Media, recipe: str) -> Mapping[str, JSON]:
-    return {"sha256": one.sha256, "mime": one.mime, "bytes": one.size, "recipe": recipe}
+    documents = [send.exchange.data.request for send in sends if send.link.purpose == "answer"]
+    return media_shown((one for media in case.media.values() for one in media), documents)

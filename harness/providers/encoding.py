@@ -16,12 +16,14 @@ MIN_SECRET_LENGTH = 8
 """Shorter "keys" (EMPTY, none, local) are words that an answer may hold: masking them would change it."""
 
 
-def encode_body(wire: WireRequest, media_bytes: Mapping[tuple[str, str], bytes]) -> bytes:
+def encode_body(
+    wire: WireRequest, media_bytes: Mapping[tuple[str, str], bytes | tuple[bytes, ...]]
+) -> bytes:
     """Return the JSON to be sent: body and transport fields, each medium as base64 text in its slot.
 
-    `media_bytes` maps (source sha256, recipe) to the bytes to be sent. ASCII with escapes, so that lone
-    surrogates are legal. Raises KeyError for a medium that is not given, ValueError for NaN, and for a
-    transport field that would overwrite a body field.
+    `media_bytes` maps (source sha256, recipe) to the bytes to be sent; several, the frames of a video, go as
+    texts with commas between. ASCII with escapes, so that lone surrogates are legal. Raises KeyError for a
+    medium that is not given, ValueError for NaN, and for a transport field that would overwrite a body field.
     """
     token = random_secrets.token_hex(16)
     slots: list[MediaSlot] = []
@@ -102,9 +104,11 @@ def _merged(body: Mapping[str, WireValue], extra: Mapping[str, WireValue]) -> di
     return merged
 
 
-def _string(slot: MediaSlot, data: bytes) -> list[bytes]:
+def _string(slot: MediaSlot, data: bytes | tuple[bytes, ...]) -> list[bytes]:
     prefix = json.dumps(slot.prefix)[:-1].encode("ascii")
-    return [prefix, binascii.b2a_base64(data, newline=False), b'"']
+    each = (data,) if isinstance(data, bytes) else data
+    texts = [(b",", binascii.b2a_base64(one, newline=False)) for one in each]
+    return [prefix, *[piece for text in texts for piece in text][1:], b'"']
 
 
 def is_secret(value: str) -> bool:

@@ -37,7 +37,7 @@ from harness.providers.gemini_replies import read_candidate, read_usage, texts_o
 from harness.providers.gemini_stream import first_candidate, read_chunks
 from harness.providers.message_parts import no_place_for, system_apart
 from harness.providers.options import check_request, image_mime, schema_to_send
-from harness.providers.videos import frames_per_second
+from harness.providers.videos import GEMINI_MOST_FPS, frames_per_second
 from harness.settings import Model, Provider
 
 _CONFIG_NAMES: Final = {
@@ -63,8 +63,6 @@ _RESERVED: Final = frozenset(
 
 # What Google calls these containers (ai.google.dev, "Video understanding", supported formats).
 _VIDEO_NAMES: Final = {"video/quicktime": "video/mov", "video/x-msvideo": "video/avi"}
-_MOST_FPS: Final = 24.0
-"""`VideoMetadata.fps` is in (0, 24]; 1 where it is not given (reference of the Gen AI SDKs)."""
 
 
 class GeminiAdapter(ErrorReader):
@@ -171,7 +169,7 @@ def _part(part: Part, model: Model) -> dict[str, WireValue]:
             data: dict[str, WireValue] = {"mimeType": mime, "data": MediaSlot(media, recipe)}
             found: dict[str, WireValue] = {"inlineData": data}
             if fps is not None:
-                found["videoMetadata"] = {"fps": frames_per_second(part, _MOST_FPS)}
+                found["videoMetadata"] = {"fps": frames_per_second(part, GEMINI_MOST_FPS)}
             return found
         case _:
             raise no_place_for(part, model)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from harness.errors import MediaError, UnsupportedInputError
-from harness.messages import ImagePart, Request, Schema, VideoPart, media_parts
+from harness.messages import ImagePart, MediaPart, Request, Schema, media_parts
 from harness.recipes import read_recipe
 from harness.schema_names import aliased
 from harness.settings import MediaLimits, Model, limits_of
@@ -67,8 +67,14 @@ def _check_media(request: Request, model: Model) -> None:
     _check_count("image", images, limits, model)
     _check_count("video", len(parts) - images, limits, model)
     for part in parts:
-        if part.media.kind != ("video" if isinstance(part, VideoPart) else "image"):
+        if part.media.kind != _kind_wanted(part):
             raise UnsupportedInputError(f"a {part.media.mime} stands in the place of another kind of medium")
+
+
+def _kind_wanted(part: MediaPart) -> str:
+    """Return what a medium has to be to stand in this part: an image may be a frame of a video."""
+    is_image = isinstance(part, ImagePart) and not part.recipe.startswith("frame:")
+    return "image" if is_image else "video"
 
 
 def _check_count(kind: str, count: int, limits: MediaLimits, model: Model) -> None:

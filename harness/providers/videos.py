@@ -14,12 +14,39 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import isfinite
+from typing import Final, Literal, TypeAlias
 
 from harness.errors import UnsupportedInputError
+from harness.frames.recipe import frames_of
 from harness.messages import MediaSlot, Message, VideoPart, WireValue, media_parts
 from harness.settings import Model
 
-VLLM_FIELD = "media_io_kwargs"
+Carriage: TypeAlias = Literal["file", "frames"]
+
+VLLM_FIELD: Final = "media_io_kwargs"
+GEMINI_MOST_FPS: Final = 24.0
+"""`VideoMetadata.fps` is in (0, 24]; 1 where it is not given (reference of the Gen AI SDKs)."""
+
+
+def carriage(fps: float | None, model: Model) -> Carriage | None:
+    """Return how a model takes a video of which it is shown so many frames a second.
+
+    "file": as it is, sampled by its server; "frames": as a video all the same, of the frames that we chose;
+    None: not at all, or not at that rate.
+    """
+    if "video" not in model.inputs:
+        return None
+    match model.provider.adapter, model.provider.video_format:
+        case "gemini", _:
+            return None if fps is not None and fps > GEMINI_MOST_FPS else "file"
+        case "openai", "vllm":
+            return "file" if fps is None else "frames"
+        case "openai", "dashscope":
+            return "file"
+        case "openai", "video_url":
+            return "file" if fps is None else None
+        case _:
+            return None
 
 
 def frames_per_second(part: VideoPart, most: float | None = None) -> int | float:
@@ -43,7 +70,8 @@ def video_part(part: VideoPart, model: Model) -> dict[str, WireValue]:
             f"{model.name!r} out of this condition, or set video_format of [providers.{provider.name}]",
             limit="video_format",
         )
-    url = MediaSlot(part.media, part.recipe, prefix=f"data:{part.media.mime};base64,")
+    mime = part.media.mime if frames_of(part.recipe) is None else "video/jpeg"
+    url = MediaSlot(part.media, part.recipe, prefix=f"data:{mime};base64,")
     found: dict[str, WireValue] = {"type": "video_url", "video_url": {"url": url}}
     if part.fps is not None and provider.video_format == "dashscope":
         found["fps"] = frames_per_second(part)

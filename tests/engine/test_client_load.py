@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from store_examples import a_session
 from sweep_kit import write_image
 
-from harness import media_threads, sending
+from harness import media_threads, request_bytes
 from harness.attempts import Asked
 from harness.budget import Budget, MaxCost
 from harness.cache.rows import UnitId, UnitState
@@ -129,7 +129,7 @@ class _Body(bytes):
 async def test_bodies_exist_only_while_they_are_sent_and_are_made_in_media_threads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # F36 F37
-    encode, load, threads, at_once = sending.encode_body, sending.load, [], []
+    encode, load, threads, at_once = request_bytes.encode_body, request_bytes.load, [], []
     working = 0
 
     def counted(*args: Any) -> bytes:
@@ -148,8 +148,8 @@ async def test_bodies_exist_only_while_they_are_sent_and_are_made_in_media_threa
         finally:
             working -= 1
 
-    monkeypatch.setattr(sending, "encode_body", counted)
-    monkeypatch.setattr(sending, "load", watched)
+    monkeypatch.setattr(request_bytes, "encode_body", counted)
+    monkeypatch.setattr(request_bytes, "load", watched)
     _Body.alive = _Body.most = 0
     write_image(tmp_path / "image.png", 7)
     image = ImagePart(probe(tmp_path / "image.png"))
@@ -166,13 +166,13 @@ async def test_bodies_exist_only_while_they_are_sent_and_are_made_in_media_threa
 async def test_a_request_without_media_needs_no_thread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    encode, threads = sending.encode_body, []
+    encode, threads = request_bytes.encode_body, []
 
     def watched(*args: Any) -> bytes:
         threads.append(threading.current_thread())
         return encode(*args)
 
-    monkeypatch.setattr(sending, "encode_body", watched)
+    monkeypatch.setattr(request_bytes, "encode_body", watched)
     with ScriptedServer(echo) as server:
         async with asking(tmp_path, server, 4) as at:
             await at.ask(1)

@@ -29,6 +29,7 @@ EXCUSED = {
     "errors.py": "exceptions",
     "exit_codes.py": "how the command ends",
     "foreign_files.py": "tells what a file is that is no image",
+    "frames": "takes frames out of videos before they are sent",
     "image_conversion.py": "opens images before they are sent",
     "image_structure.py": "opens images before they are sent",
     "line_spool.py": "holds lines of bytes as they are",
