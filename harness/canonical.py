@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import zlib
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,9 @@ PACK_LEVEL: Final = 6
 """Of zlib, for all that the store keeps."""
 
 JSON: TypeAlias = "Mapping[str, JSON] | Sequence[JSON] | str | int | float | bool | None"
+
+_LARGE: Final = 1_000_000
+"""Packed bytes from which on they are unpacked in pieces."""
 
 
 def canonical_json(value: object) -> bytes:
@@ -39,8 +43,18 @@ def pack(data: bytes) -> bytes:
 
 
 def unpack(data: bytes) -> bytes:
-    """Undo `pack`."""
-    return zlib.decompress(data)
+    """Undo `pack`. Raises zlib.error for what is damaged or cut."""
+    return zlib.decompress(data) if len(data) < _LARGE else _unpacked_in_pieces(data)
+
+
+def _unpacked_in_pieces(data: bytes) -> bytes:
+    """Return the same without the second copy that zlib makes of a long result at its end."""
+    reader, found, source = zlib.decompressobj(), io.BytesIO(), memoryview(data)
+    for start in range(0, len(data), _LARGE):
+        found.write(reader.decompress(source[start : start + _LARGE]))
+    if not reader.eof:
+        raise zlib.error("incomplete or truncated stream")
+    return found.getvalue()
 
 
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)

@@ -106,7 +106,7 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: zipfile.ZipFile, check
         if path.suffix in DATA_SUFFIXES | {".py"} and "__pycache__" not in path.parts
     }
     assert wanted - set(wheel.namelist()) == set()
-    samples = ("benchmarks/triage/sample", "benchmarks/pandent/sample")
+    samples = ("benchmarks/triage/sample", "benchmarks/pandent/sample", "benchmarks/medlay/sample")
     for folder in ("schemas", "prompts", "providers/catalogue", *samples):
         assert any(name.startswith(f"harness/{folder}/") for name in wheel.namelist()), folder
 
@@ -275,7 +275,7 @@ def test_the_map_of_the_code_names_every_module_and_package(checkout: Path) -> N
     package = checkout / "harness"
     mapped = (
         "", "conversion", "providers", "scoring",
-        "benchmarks/pandent", "benchmarks/pandent/answers", "benchmarks/triage",
+        "benchmarks/medlay", "benchmarks/pandent", "benchmarks/pandent/answers", "benchmarks/triage",
     )  # fmt: skip
     inside = [one for folder in mapped for one in (package / folder).iterdir()]
     there = {f"{one.name}/" if one.is_dir() else one.name for one in inside if one.name[:2] != "__"}

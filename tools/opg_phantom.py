@@ -357,6 +357,7 @@ def _exposed(image: Image.Image, generator: np.random.Generator) -> Image.Image:
 
 
 def write_text(field: Field, text: str, corner: tuple[int, int], *, dot: int) -> None:
+    """Write capital letters into a field, each of 5 x 7 squares of `dot` pixels; `corner` is (x, y)."""
     for place, letter in enumerate(text):
         rows = [[bit == "1" for bit in row] for row in _GLYPHS[letter].split()]
         dots = np.kron(np.array(rows), np.ones((dot, dot))).astype(bool)

@@ -137,6 +137,7 @@ class MetricColumn:
     """One metric of the printed table: its path in the scores, its two head lines, and its decimals.
 
     A value from 0 to below `least` is shown as below it (a p as "<0.001"), one in `words` by its word.
+    An `optional` column is there only where some row has a value of it.
     """
 
     path: str
@@ -144,6 +145,7 @@ class MetricColumn:
     decimals: int = 3
     least: float | None = None
     words: Mapping[float, str] = field(default_factory=dict)
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,20 @@ from harness.benchmarks.base import Benchmark
 from harness.errors import ConfigError, UnknownNameError
 
 BENCHMARKS = {
+    "medlay": "harness.benchmarks.medlay",
     "pandent": "harness.benchmarks.pandent",
     "radm": "harness.benchmarks.radm",
     "triage": "harness.benchmarks.triage",
 }
 
-STEPS = {"grade": ("radm",), "judge": ("triage",), "normalise": ("pandent",), "translate": ("radm",)}
+STEPS = {
+    "evaluate": ("medlay",),
+    "grade": ("radm",),
+    "judge": ("triage",),
+    "normalise": ("pandent",),
+    "translate": ("radm",),
+    "verify": ("medlay",),
+}
 """Kind of step -> the benchmarks that have one, in `steps` of their package."""
 
 

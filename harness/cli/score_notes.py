@@ -35,7 +35,7 @@ def notes(score: Json, shown: Sequence[str], unseen: Sequence[str], width: int) 
         yield from wrap(legend, width)
     yield from _baselines(score, dict(zip(shown, tables, strict=True)), width)
     meaning = "n: units scored; cov%: units with a usable answer"
-    if any(table.main_metric is not None for table in tables):
+    if any(score["ranked_by"].get(condition) is not None for condition in shown):
         meaning += "; ranks: by the first column, of complete models"
     yield from wrap(meaning, width)
     yield from wrap(_interval_note(score), width)

@@ -51,7 +51,7 @@ def render(score: Json, *, width: int = 80) -> str:
     for condition in shown:
         rows = [row for row in score["rows"] if row["condition"] == condition]
         table = benchmark.table(condition)
-        layout = _layout(table.columns, rows, width)
+        layout = _layout(_ranking_first(table, score["ranked_by"].get(condition)), rows, width)
         for reading, title in _readings(table).items():
             lines += _reading(layout, f"{condition}: {title}", rows, reading, width)
         lines += below(score, condition, rows, layout.columns, width)
@@ -225,9 +225,15 @@ def _layout(known: Sequence[MetricColumn], rows: Sequence[Json], width: int) -> 
     return _Layout(tuple(columns), tuple(cells), interval, name, n)
 
 
+def _ranking_first(table: ScoreTable, metric: str | None) -> list[MetricColumn]:
+    """Return the columns, that of the metric that ranks first: a convention may have chosen another."""
+    return sorted(table.columns, key=lambda column: column.path != metric)
+
+
 def _is_scored(column: MetricColumn, rows: Sequence[Json]) -> bool:
     """Tell whether any row has a column's metric: some belong to conditions that the run does not ask."""
-    return any(column.path in row["as_answered"] for row in rows)
+    found = [metric for row in rows if (metric := row["as_answered"].get(column.path)) is not None]
+    return any(metric["value"] is not None for metric in found) if column.optional else bool(found)
 
 
 def _cell_width(column: MetricColumn, rows: Sequence[Json]) -> int:

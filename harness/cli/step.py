@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from harness.run_options import SessionOptions
 
 HELP = {
+    "evaluate": "Let a scorer at an endpoint, as MedLayEval, score the lay texts of RUN, one call a text.",
     "grade": "Let a model give each diagnosis of the answers of RUN its tier, one call an answer.",
     "judge": "Let a model judge the answers of RUN, one call an answer.",
     "normalise": "Let a model restate the clinical reports of RUN in one style, one call a report.",
     "translate": "Let a model translate the Chinese histories of RUN into English, one call a case.",
+    "verify": "Let a vision model score the lay texts of RUN by a rubric of five criteria, one call a text.",
 }
 """Kind of step -> what it does."""
 

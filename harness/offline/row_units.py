@@ -21,17 +21,19 @@ _CODE: Final = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 
 
 class UnitColumns:
-    """Takes units one by one, in any order; 15 bytes each, and 8 more for every number."""
+    """Takes units one by one, in any order; 23 bytes each, and 8 more for every number of an answered one."""
 
     def __init__(self, width: int) -> None:
         self._width = width
-        self._nothing = (math.nan,) * width
         self._places = array("q")
         self._repeats = array("i")
         self._members = array("B")
         self._outcomes = array("B")
         self._left_out = array("B")
-        self._numbers = array("d")
+        self._count = 0
+        self._rows = array("q")
+        self._numbers = array("d", (math.nan,) * width)
+        """Of answered units; the first row stands for all others."""
 
     def add(
         self,
@@ -48,46 +50,56 @@ class UnitColumns:
         `numbers` None: it is nobody's answer. `member`: the place of its condition in the union that these
         columns are of. `left_out`: no model could be sent the case, so it enters no number.
         """
-        if numbers is None:
-            numbers = self._nothing
-        elif len(numbers) != self._width:
+        if numbers is not None and len(numbers) != self._width:
             raise ValueError(f"a unit has {len(numbers)} numbers, not {self._width}")
         self._places.append(place)
         self._repeats.append(repeat)
         self._members.append(member)
         self._outcomes.append(_CODE[outcome])
         self._left_out.append(left_out)
-        self._numbers.extend(numbers)
+        self._rows.append(0 if numbers is None else self._answered())
+        self._numbers.extend(numbers or ())
+
+    def _answered(self) -> int:
+        """Return the row that the numbers of the next answered unit will be."""
+        self._count += 1
+        return self._count
 
     def units(self) -> RowUnits:
         """Return what was added, by case, repeat and condition: databases order text differently."""
         places, repeats, members = (np.array(one) for one in (self._places, self._repeats, self._members))
         order = np.lexsort((members, repeats, places))
-        numbers = np.array(self._numbers, dtype=np.float64).reshape(len(places), self._width)
         return RowUnits(
             places[order],
             repeats[order],
             members[order],
             np.array(self._outcomes, dtype=np.uint8)[order],
             np.array(self._left_out, dtype=np.bool_)[order],
-            numbers[order],
+            np.array(self._rows)[order],
+            np.array(self._numbers, dtype=np.float64).reshape(self._count + 1, self._width),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class RowUnits:
-    """Units as arrays of equal length; `numbers` is (units, numbers)."""
+    """Units as arrays of equal length; their numbers are the `rows` of `kept` (answered units, numbers)."""
 
     places: NDArray[np.int64]
     repeats: NDArray[np.int32]
     members: NDArray[np.uint8]
     outcomes: NDArray[np.uint8]
     left_out: NDArray[np.bool_]
-    numbers: UnitNumbers
+    rows: NDArray[np.int64]
+    kept: UnitNumbers
 
     def __len__(self) -> int:
         """Return the number of units."""
         return len(self.places)
+
+    @property
+    def numbers(self) -> UnitNumbers:
+        """Return their numbers, shape (units, numbers); NaN of units that are nobody's answer."""
+        return self.kept[self.rows]
 
     def where(self, mask: NDArray[np.bool_]) -> Self:
         """Return the units for which the mask is true, in order."""
@@ -97,7 +109,8 @@ class RowUnits:
             self.members[mask],
             self.outcomes[mask],
             self.left_out[mask],
-            self.numbers[mask],
+            self.rows[mask],
+            self.kept,
         )
 
     def table(self, clusters: NDArray[np.int64], conditions: tuple[str, ...]) -> UnitTable:

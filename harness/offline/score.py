@@ -97,6 +97,7 @@ class _Scoring:
             references=references,
             conventions=self._scorer.conventions,
             rows=tuple(rows),
+            ranked_by={row.condition: self._main_metric(row.condition) for row in rows},
             case_errors={
                 name: tuple(map(self._scorer.cases.id, sorted(places)))
                 for name, places in self._case_errors.items()
@@ -157,7 +158,7 @@ class _Scoring:
         shared: dict[str, frozenset[int]] = {}
         for condition, members in self._scorer.together.items():
             missing = not_common([row for row in models if row.condition == condition])
-            if missing is not None and self._scorer.benchmark.table(condition).main_metric is not None:
+            if missing is not None and self._main_metric(condition) is not None:
                 left_out = {self._scorer.cases.place(case) for case in missing}
                 wanted = (self._wanted(member) for member in members)
                 shared[condition] = frozenset(chain.from_iterable(wanted)) - left_out
@@ -183,8 +184,11 @@ class _Scoring:
             found[condition].values[model] = self._value(columns.units(), condition)
         return found
 
+    def _main_metric(self, condition: str) -> str | None:
+        return self._scorer.benchmark.table(condition).main_metric
+
     def _value(self, units: RowUnits, condition: str) -> MetricValue:
-        metric = self._scorer.benchmark.table(condition).main_metric
+        metric = self._main_metric(condition)
         assert metric is not None
         answered = units.where(units.ended(ANSWERED))
         repeats = range(1, self._stored.manifest.repeats + 1)

@@ -58,6 +58,8 @@ class Score:
     references: References
     conventions: Mapping[str, str]
     rows: tuple[Row, ...]
+    ranked_by: Mapping[str, str | None]
+    """Condition or union -> the metric that ranks its rows, under these conventions."""
     case_errors: Mapping[str, tuple[str, ...]]
     common: Mapping[str, CommonCases]
     changes: Changes
@@ -84,7 +86,7 @@ class Score:
             "intervals": {"level": LEVEL, "version": VERSION, **Resampling().described()},
             "repeats": manifest.repeats,
             **({} if self.grading is None else {"grading": self.grading}),
-            "ranked_by": self._main_metrics(),
+            "ranked_by": dict(self.ranked_by),
             "references": {
                 "sha256": self.references.sha256,
                 "corrected": list(self.references.corrected),
@@ -141,16 +143,11 @@ class Score:
     def _ranked(self) -> Sequence[tuple[Row, Rank | None]]:
         ranks = {
             condition: rank_models([row for row in self.rows if row.condition == condition], metric)
-            for condition, metric in self._main_metrics().items()
+            for condition, metric in self.ranked_by.items()
         }
         return [
             (row, ranks[row.condition][row.name] if row.kind == "model" else None) for row in self.rows
         ]
-
-    def _main_metrics(self) -> dict[str, str | None]:
-        """Return condition or union -> the metric that ranks its rows."""
-        table = self.stored.benchmark.table
-        return {row.condition: table(row.condition).main_metric for row in self.rows}
 
     def _common_json(self, condition: str, common: CommonCases) -> JSON:
         ranks = ranked_values(common.values)
@@ -158,7 +155,7 @@ class Score:
             {"model": name, "value": metric.value, "n": metric.n, "rank": ranks[name].place}
             for name, metric in sorted(common.values.items())
         ]
-        metric = self._main_metrics()[condition]
+        metric = self.ranked_by[condition]
         return {"metric": metric, "n_cases": common.n_cases, "rows": rows}
 
 

@@ -16,10 +16,10 @@ def stored_cases(snapshot: bytes) -> CaseSet:
 
     Raises SpoolError where there is no room for them on the disk of temporary files.
     """
-    head_line = snapshot.partition(b"\n")[0]
-    head = json.loads(head_line)
+    start = snapshot.find(b"\n")
+    start = len(snapshot) if start < 0 else start
+    head = json.loads(snapshot[:start])
     lines = LineSpool()
-    start = len(head_line)
     while start < len(snapshot):
         end = snapshot.find(b"\n", start + 1)
         end = len(snapshot) if end < 0 else end

@@ -15,7 +15,9 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-ORDERS: Final = 4
+from harness.scoring.ngrams import NGRAM_ORDERS, NGrams, ngrams
+
+ORDERS: Final = NGRAM_ORDERS
 
 SUMMANDS: Final = 2 * ORDERS + 2
 """Numbers kept of a pair: matches of order 1 to 4, n-grams of the candidate of order 1 to 4, both lengths."""
@@ -33,14 +35,21 @@ def bleu_summands(candidate: Sequence[str], *references: Sequence[str]) -> BleuS
     without a usable answer are scored so. Tokens are cut at white space inside them, as pycocoevalcap does.
     Raises ValueError without a reference.
     """
+    return ngram_summands(ngrams(_words(candidate)), *(ngrams(_words(reference)) for reference in references))
+
+
+def ngram_summands(candidate: NGrams, *references: NGrams) -> BleuSummands:
+    """Return the same of texts whose n-grams were counted before; no token of theirs holds white space.
+
+    Raises ValueError without a reference.
+    """
     if not references:
         raise ValueError("a candidate without a reference has no BLEU; give at least one")
-    words = _words(candidate)
-    targets = [_words(reference) for reference in references]
-    nearest = min((abs(len(target) - len(words)), len(target)) for target in targets)[1]
-    matches = [_matches(words, targets, order) for order in range(1, ORDERS + 1)]
-    guesses = [max(0, len(words) - order + 1) for order in range(1, ORDERS + 1)]
-    return (*matches, *guesses, len(words), nearest)  # type: ignore[return-value]
+    length = candidate.length
+    nearest = min((abs(one.length - length), one.length) for one in references)[1]
+    matches = [_matches(candidate, references, order) for order in range(ORDERS)]
+    guesses = [max(0, length - order) for order in range(ORDERS)]
+    return (*matches, *guesses, length, nearest)  # type: ignore[return-value]
 
 
 def bleu_from_sums(sums: ArrayLike) -> NDArray[np.float64]:
@@ -73,15 +82,10 @@ def _words(tokens: Sequence[str]) -> list[str]:
     return " ".join(tokens).split()
 
 
-def _matches(words: list[str], targets: list[list[str]], order: int) -> int:
+def _matches(candidate: NGrams, references: Sequence[NGrams], order: int) -> int:
     """Return how many n-grams of the candidate stand in a reference, each at most as often as there."""
-    if len(words) < order:
-        return 0
-    allowed = _grams(targets[0], order)
-    for target in targets[1:]:
-        allowed |= _grams(target, order)
-    return sum(min(count, allowed[gram]) for gram, count in _grams(words, order).items() if gram in allowed)
-
-
-def _grams(words: list[str], order: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(words[start:] for start in range(order)), strict=False))
+    allowed = references[0].counts[order]
+    for other in references[1:]:
+        allowed = Counter(allowed) | Counter(other.counts[order])
+    counts = candidate.counts[order]
+    return sum(min(counts[gram], allowed[gram]) for gram in counts.keys() & allowed.keys())

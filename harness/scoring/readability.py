@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -50,8 +51,8 @@ def readability(text: str) -> Readability:
     The grade of a short text may be below 0: `A cyst.` has -3.01. Text without a word has none,
     nor has text of whose letters more than a quarter are not Latin; their counts are 0.
     """
-    letters = [sign for sign in text if sign.isalpha()]
-    if letters and sum(map(_is_latin, letters)) < LEAST_LATIN * len(letters):
+    letters = [*filter(str.isalpha, text)]
+    if not text.isascii() and sum(map(_is_latin, letters)) < LEAST_LATIN * len(letters):
         return Readability(0, 0, 0, None, NOT_LATIN)
     sentences = readable_sentences(unicodedata.normalize("NFC", text))
     shouted = sum(map(str.isupper, letters)) * 2 > len(letters)
@@ -78,6 +79,7 @@ def grade_from_sums(sums: ArrayLike) -> NDArray[np.float64]:
         return np.asarray(0.39 * words / sentences + 11.8 * spoken / words - 15.59, dtype=np.float64)
 
 
+@lru_cache(maxsize=65_536)
 def word_syllables(word: str, *, shouted: bool = False) -> int:
     """Return the syllables of a word, the sum over its hyphenated parts.
 

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.scoring.mteval_tokens import tokenize_13a
+from harness.scoring.ngrams import Counts, NGrams, ngrams
 
 SARI_ORDERS: Final = 4
 SARI_SUMMANDS: Final = 9 * SARI_ORDERS
@@ -65,11 +66,21 @@ def sari_hf(
     which there is nothing to do count as done. Whoever scores answers has to give one that is unusable 0
     himself. Raises ValueError without a reference.
     """
+    texts = [ngrams(tokens or [""]) for tokens in (source, candidate, *references)]
+    return sari_hf_of(texts[0], texts[1], texts[2:])
+
+
+def sari_hf_of(source: NGrams, candidate: NGrams, references: Sequence[NGrams]) -> SariOperations:
+    """Return the same of texts whose n-grams were counted before; those of an empty text are of one token "".
+
+    Raises ValueError without a reference.
+    """
+    _check(references)
     orders = [
-        _hf_order(grams)
-        for grams in _grams(
-            source or [""], candidate or [""], [reference or [""] for reference in references]
+        _hf_order(
+            source.counts[order], candidate.counts[order], _together(references, order), len(references)
         )
+        for order in range(SARI_ORDERS)
     ]
     add, keep, delete = (100 * sum(values) / SARI_ORDERS for values in zip(*orders, strict=True))
     return SariOperations(add, keep, delete)
@@ -118,29 +129,31 @@ def corpus_sari(triples: Iterable[tuple[str, str, Sequence[str]]], variant: str 
     return float(sari_from_sums(np.sum(np.array([sari_summands(*triple) for triple in tokens]), axis=0)))
 
 
-def _hf_order(grams: Iterable[_Gram]) -> tuple[float, float, float]:
-    """Return add, keep and delete, 0 to 1, of the n-grams of one order."""
-    added, made, asked = 0, 0, 0
-    kept, kept_right, kept_shares, wanted = 0, 0, 0.0, 0
-    deleted, deleted_shares = 0, 0.0
-    for source, candidate, references in grams:
-        if not source:
-            made += candidate > 0
-            asked += references > 0
-            added += candidate > 0 and references > 0
-            continue
-        wanted += min(source, references)
-        if candidate:
-            both = min(source, candidate)
+def _hf_order(source: Counts, candidate: Counts, wanted: Counts, times: int) -> tuple[float, float, float]:
+    """Return add, keep and delete, 0 to 1, of the n-grams of one order; `wanted`: of all references.
+
+    N-grams of the source that stand nowhere else, most of them, are deleted rightly, and are only counted.
+    """
+    made, asked = candidate.keys() - source.keys(), wanted.keys() - source.keys()
+    added = len(made & asked)
+    elsewhere = [gram for gram in source if gram in candidate or gram in wanted]
+    kept, kept_right, kept_shares, to_keep = 0, 0, 0.0, 0
+    deleted = len(source) - len(elsewhere)
+    deleted_shares = float(deleted)
+    for gram in elsewhere:
+        there, said, right = source[gram] * times, candidate.get(gram, 0) * times, wanted.get(gram, 0)
+        to_keep += right if right < there else there
+        if said:
+            both = said if said < there else there
             kept += 1
-            kept_right += min(both, references)
-            kept_shares += min(both, references) / both
-        if source > candidate:
+            kept_right += right if right < both else both
+            kept_shares += right / both if right < both else 1.0
+        if there > said:
             deleted += 1
-            deleted_shares += max(0, source - candidate - references) / (source - candidate)
+            deleted_shares += max(0, there - said - right) / (there - said)
     return (
-        _f1(_share(added, made), _share(added, asked)),
-        _f1(_share(kept_shares, kept), _share(kept_right, wanted)),
+        _f1(_share(added, len(made)), _share(added, len(asked))),
+        _f1(_share(kept_shares, kept), _share(kept_right, to_keep)),
         _share(deleted_shares, deleted),
     )
 
@@ -163,6 +176,21 @@ def _easse_order(grams: Iterable[_Gram]) -> tuple[int, ...]:
     return added, made, asked, kept, kept_made, kept_asked, gone, gone_made, gone_asked
 
 
+def _check(references: Sequence[object]) -> None:
+    if not references:
+        raise ValueError("a candidate without a reference has no SARI; give at least one")
+
+
+def _together(references: Sequence[NGrams], order: int) -> Counts:
+    first, *others = (one.counts[order] for one in references)
+    if not others:
+        return first
+    found = Counter(first)
+    for other in others:
+        found.update(other)
+    return found
+
+
 def _share(part: float, whole: float) -> float:
     return part / whole if whole else 1.0
 
@@ -175,8 +203,7 @@ def _grams(
     source: Sequence[str], candidate: Sequence[str], references: Sequence[Sequence[str]]
 ) -> Iterator[list[_Gram]]:
     """Yield the n-grams of each order that stand anywhere, with how often they do where."""
-    if not references:
-        raise ValueError("a candidate without a reference has no SARI; give at least one")
+    _check(references)
     for order in range(1, SARI_ORDERS + 1):
         in_source, in_candidate = _counts(source, order), _counts(candidate, order)
         in_references: Counter[tuple[str, ...]] = Counter()

@@ -39,7 +39,7 @@ def score(*rows: dict[str, Any], **changes: Any) -> dict[str, Any]:
         "simulated": False,
         "imported": False,
         "intervals": {"level": 0.95, "resamples": 2000, "seed": 20050},
-        "conventions": {}, "repeats": 1,
+        "conventions": {}, "repeats": 1, "ranked_by": {"both": "fine.macro_f1"},
         "references": {"corrected": []},
         "case_errors": {},
         "gaps": [],
