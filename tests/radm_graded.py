@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.benchmarks.base import Case, Scored, UnitTable
+from harness.benchmarks.base import Case
 from harness.benchmarks.radm.scored_task import ScoredTask
+from harness.benchmarks.scored import Scored, UnitTable
 from harness.canonical import JSON
 from harness.outcomes import UnitOutcome
 

@@ -29,7 +29,8 @@ from sweep_kit import (
 )
 
 import harness.benchmarks.triage as triage
-from harness.benchmarks.base import MetricColumn, MetricValue, Prompt, Question, Scored, ScoreTable, UnitTable
+from harness.benchmarks.base import Prompt, Question
+from harness.benchmarks.scored import MetricColumn, MetricValue, Scored, ScoreTable, UnitTable
 from harness.benchmarks.steps import Answer, Graded, Made, NoCase, Step, StepCase
 from harness.canonical import JSON, sha256_hex
 from harness.messages import Schema

@@ -6,24 +6,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from harness.answers.readings import TextReader
+from harness.benchmarks.scored import MetricValue, Scored, ScoreTable, UnitTable
 from harness.canonical import JSON, canonical_json
 from harness.media import Media
 from harness.messages import Message, Schema
-from harness.outcomes import UnitOutcome
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
     from harness.media_reading import MediaReader
     from harness.scoring.intervals import Interval
     from harness.scoring.resampling import Resampling
 
-UnitNumbers: TypeAlias = "NDArray[np.float64]"
-"""Shape (units, numbers): what a benchmark's `unit_numbers` gives, a row a unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,122 +101,11 @@ class Question:
         return f"a number from {self.low:g} to {self.high:g}"
 
 
-@dataclass(frozen=True, slots=True)
-class MetricValue:
-    """One number with its n, or null with a reason. `sd` is over repeats, where there are several."""
-
-    value: float | None
-    n: int
-    reason: str | None = None
-    sd: float | None = None
-    interval: Interval | None = None
-    """None: nobody computed one; one without ends says why there is none."""
-
-    def to_json(self) -> dict[str, JSON]:
-        """Return the number as every JSON of the scores has it; `sd` only over several repeats.
-
-        Beside `ci` stands how it was made, or why there is none.
-        """
-        found: dict[str, JSON] = {"value": self.value, "n": self.n, "ci": None, "reason": self.reason}
-        interval = self.interval
-        if interval is not None and interval.low is not None and interval.high is not None:
-            found |= {"ci": [interval.low, interval.high], "ci_method": interval.method}
-            if interval.note is not None:
-                found["ci_note"] = interval.note
-        elif interval is not None and self.value is not None:
-            found["ci_reason"] = interval.reason
-        return found if self.sd is None else found | {"sd": self.sd}
-
-
-@dataclass(frozen=True, slots=True)
-class MetricColumn:
-    """One metric of the printed table: its path in the scores, its two head lines, and its decimals.
-
-    A value from 0 to below `least` is shown as below it (a p as "<0.001"), one in `words` by its word.
-    An `optional` column is there only where some row has a value of it.
-    """
-
-    path: str
-    head: tuple[str, str]
-    decimals: int = 3
-    least: float | None = None
-    words: Mapping[float, str] = field(default_factory=dict)
-    optional: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreTable:
-    """How the rows of one condition, or of one union of conditions, are scored and shown.
-
-    `numbers` names what the scores keep of each unit (see `Benchmark.unit_numbers`). `main_metric` is the
-    path of the metric that ranks; None: the rows have no order of merit. The printed table shows `columns`,
-    the main metric first, of which a narrow terminal drops the last ones; without columns the rows stand in
-    the JSON only, and so they do where the table of the union `shown_in` is printed. `legend` says what the
-    heads mean, `baseline_notes` what each baseline is. `one_reading` is the heading of the one table that is
-    printed where an unusable answer enters no number, in either reading.
-    """
-
-    numbers: tuple[str, ...]
-    main_metric: str | None
-    columns: tuple[MetricColumn, ...] = ()
-    legend: str = ""
-    baseline_notes: Mapping[str, str] = field(default_factory=dict)
-    shown_in: str | None = None
-    one_reading: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """One unit as scorers see it; `prediction` None when the unit is unusable.
-
-    Where a condition wants free text, the prediction is that text. `grades`: question -> the grade that
-    stands, of those who were chosen to grade this run; without the questions that nobody answered.
-    """
-
-    case: Case
-    condition: str
-    outcome: UnitOutcome
-    prediction: JSON
-    grades: Mapping[str, JSON] = field(default_factory=dict)
-
-
 class Subject(NamedTuple):
     """Whose answers a step is about: the model and the condition of the run that it follows."""
 
     model: str
     condition: str
-
-
-@dataclass(frozen=True, slots=True)
-class UnitTable:
-    """The scored units of one row, as arrays of equal length; `numbers` is (units, numbers).
-
-    `cases` is equal for the units of one case, `clusters` for those of one group of cases (a patient, say):
-    intervals resample clusters. `repeats` counts from 1. `members` is the place of a unit's condition in
-    `conditions`: those of the union, whether or not they have units here, or the one that the row is of.
-    """
-
-    numbers: UnitNumbers
-    cases: NDArray[np.int64]
-    clusters: NDArray[np.int64]
-    repeats: NDArray[np.int32]
-    members: NDArray[np.int32]
-    conditions: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        """Return the number of units."""
-        return len(self.cases)
-
-    def where(self, mask: NDArray[np.bool_]) -> UnitTable:
-        """Return the units for which the mask is true, in order."""
-        return UnitTable(
-            self.numbers[mask],
-            self.cases[mask],
-            self.clusters[mask],
-            self.repeats[mask],
-            self.members[mask],
-            self.conditions,
-        )
 
 
 class Benchmark(Protocol):

@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import cast
 
 from harness.answers.readings import TextReader
-from harness.benchmarks.base import Benchmark, Case, Filled, MetricValue, Prompt, Question, Subject
+from harness.benchmarks.base import Benchmark, Case, Filled, Prompt, Question, Subject
+from harness.benchmarks.scored import MetricValue
 from harness.canonical import JSON
 from harness.errors import ConfigError
 from harness.messages import Schema

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from harness.benchmarks.base import MetricColumn, ScoreTable
 from harness.benchmarks.registry import get_benchmark
+from harness.benchmarks.scored import MetricColumn, ScoreTable
 from harness.cli.score_words import Json, count, shown_name, some, wrap
 
 IMPORTED_NOTE = (

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from harness.benchmarks.base import MetricColumn, ScoreTable
 from harness.benchmarks.registry import get_benchmark
+from harness.benchmarks.scored import MetricColumn, ScoreTable
 from harness.cli.score_notes import agreement, below, notes
 from harness.cli.score_words import Json, count, shown_name, wrap
 from harness.offline.score_ranking import UNRANKED

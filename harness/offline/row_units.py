@@ -11,7 +11,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.benchmarks.base import UnitNumbers, UnitTable
+from harness.benchmarks.scored import UnitNumbers, UnitTable
 from harness.outcomes import UnitOutcome
 
 OUTCOMES: Final = tuple(UnitOutcome)

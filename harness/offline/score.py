@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TypeAlias
 
-from harness.benchmarks.base import CaseSet, MetricValue
+from harness.benchmarks.base import CaseSet
 from harness.benchmarks.registry import chosen_conventions
+from harness.benchmarks.scored import MetricValue
 from harness.cache.rows import Run
 from harness.cache.store import Store
 from harness.offline.chosen_grades import ChosenGrades, chosen_grades

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from harness.benchmarks.base import MetricValue
+from harness.benchmarks.scored import MetricValue
 from harness.cache.rows import UnitId
 from harness.canonical import JSON
 from harness.offline.code_digest import parser_digest, scorer_digest

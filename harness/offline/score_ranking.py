@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.benchmarks.base import MetricValue
+from harness.benchmarks.scored import MetricValue
 from harness.offline.score_rows import Row
 
 UNRANKED = "these rows have no order of merit"

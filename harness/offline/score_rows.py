@@ -11,7 +11,8 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from harness.benchmarks.base import Benchmark, Case, MetricValue, Scored
+from harness.benchmarks.base import Benchmark, Case
+from harness.benchmarks.scored import MetricValue, Scored
 from harness.canonical import JSON
 from harness.offline.case_index import CaseIndex
 from harness.offline.row_units import OUTCOMES, RowUnits, UnitColumns

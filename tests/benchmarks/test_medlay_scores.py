@@ -12,7 +12,6 @@ import sacrebleu
 from medlay_examples import EXPERT, LAY, SAID, case
 from rouge_score.rouge_scorer import RougeScorer
 
-from harness.benchmarks.base import MetricValue, Scored, UnitTable
 from harness.benchmarks.medlay.ablation import UNION, difference_intervals, difference_metrics
 from harness.benchmarks.medlay.attributes import ATTRIBUTES, GRADED
 from harness.benchmarks.medlay.lay_numbers import layout_of
@@ -20,6 +19,7 @@ from harness.benchmarks.medlay.lay_scores import BY_MODALITY, lay_intervals, lay
 from harness.benchmarks.medlay.lay_texts import LayText
 from harness.benchmarks.medlay.modalities import MODALITIES
 from harness.benchmarks.medlay.task import MedLay
+from harness.benchmarks.scored import MetricValue, Scored, UnitTable
 from harness.outcomes import UnitOutcome
 from harness.scoring.readability import readability
 from harness.scoring.resampling import Resampling

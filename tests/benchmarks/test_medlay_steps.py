@@ -18,13 +18,14 @@ from scripted_replies import Arrival, Reply, chat_reply
 from scripted_server import ScriptedServer
 from sweep_kit import Done, harness, write_config
 
-from harness.benchmarks.base import Case, Scored, UnitTable
+from harness.benchmarks.base import Case
 from harness.benchmarks.medlay.attributes import ATTRIBUTES
 from harness.benchmarks.medlay.cases import load_cases
 from harness.benchmarks.medlay.evaluate import Evaluate
 from harness.benchmarks.medlay.evaluators import Evaluator
 from harness.benchmarks.medlay.rubric import CRITERIA, FLAGS, flags, verdict_of
 from harness.benchmarks.medlay.verify import Verify
+from harness.benchmarks.scored import Scored, UnitTable
 from harness.benchmarks.steps import Answer, NoCase, StepCase, step_case_of
 from harness.cache.rows import UnitId
 from harness.messages import ImagePart, TextPart

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.benchmarks.base import MetricValue, UnitTable
 from harness.benchmarks.pandent.attribute_scores import (
     intervals,
     metrics,
@@ -19,6 +18,7 @@ from harness.benchmarks.pandent.attribute_scores import (
 )
 from harness.benchmarks.pandent.baselines import most_frequent, prevalence_sums
 from harness.benchmarks.pandent.findings import TABLE2, UNIVERSE, teeth_of, tooth_code
+from harness.benchmarks.scored import MetricValue, UnitTable
 from harness.scoring.label_codes import Codes
 from harness.scoring.resampling import Resampling
 

@@ -10,7 +10,7 @@ import pytest
 from pandent_examples import PRINTED, findings
 from report_pairs import report_pairs
 
-from harness.benchmarks.base import Case, MetricValue, Prompt, Scored, UnitTable
+from harness.benchmarks.base import Case, Prompt
 from harness.benchmarks.pandent.clinical_reports import compose, drawn
 from harness.benchmarks.pandent.finding_values import value_of
 from harness.benchmarks.pandent.findings import FINDINGS
@@ -26,6 +26,7 @@ from harness.benchmarks.pandent.restatement_scores import (
     restatement_unit_scores,
 )
 from harness.benchmarks.prompts import load_prompt
+from harness.benchmarks.scored import MetricValue, Scored, UnitTable
 from harness.benchmarks.steps import Answer, StepCase, step_case_of
 from harness.cache.rows import UnitId
 from harness.errors import ConfigError

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from report_pairs import TABLE_3, report_pairs
 
-from harness.benchmarks.base import UnitTable
 from harness.benchmarks.pandent.report_intervals import report_intervals
 from harness.benchmarks.pandent.report_scores import (
     REPORT_COLUMNS,
@@ -29,6 +28,7 @@ from harness.benchmarks.pandent.report_tools import (
     ReportTools,
     open_tools,
 )
+from harness.benchmarks.scored import UnitTable
 from harness.errors import MetricUnavailableError
 from harness.scoring.bleu import corpus_bleu
 from harness.scoring.meteor15 import Meteor15, meteor15_from_sums

@@ -13,11 +13,12 @@ import pytest
 from sklearn.metrics import accuracy_score, cohen_kappa_score, confusion_matrix
 
 from harness.answers.validation import Validator
-from harness.benchmarks.base import Case, Scored, UnitTable
+from harness.benchmarks.base import Case
 from harness.benchmarks.prompts import placeholders
 from harness.benchmarks.radm.grade import NUMBERS, RadMGrade
 from harness.benchmarks.radm.ranking import fifths
 from harness.benchmarks.registry import get_benchmark
+from harness.benchmarks.scored import Scored, UnitTable
 from harness.benchmarks.steps import Answer, Graded, StepCase, step_case_of
 from harness.cache.rows import UnitId
 from harness.canonical import JSON

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from radm_graded import TASK, Unit, case, table_of
 
-from harness.benchmarks.base import Case, MetricValue, Scored
+from harness.benchmarks.base import Case
 from harness.benchmarks.radm.tables import TRANSITIONS
 from harness.benchmarks.radm.task import RadM
+from harness.benchmarks.scored import MetricValue, Scored
 from harness.offline.score_ranking import rank_models, ranked_values
 from harness.offline.score_rows import Row, over_repeats
 from harness.outcomes import UnitOutcome

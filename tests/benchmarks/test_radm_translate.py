@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.benchmarks.base import Case, Scored, UnitTable
+from harness.benchmarks.base import Case
 from harness.benchmarks.case_steps import SOURCE_CASE, case_of_case
 from harness.benchmarks.radm.task import RadM
 from harness.benchmarks.radm.translate import Translate
 from harness.benchmarks.radm.translated_cases import Translation, write_translated
+from harness.benchmarks.scored import Scored, UnitTable
 from harness.benchmarks.steps import NoCase, StepCase, unit_of_id
 from harness.canonical import JSON
 from harness.errors import CaseFileError, ConfigError

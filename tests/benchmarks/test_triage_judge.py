@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from harness.answers.validation import Validator
-from harness.benchmarks.base import Case, MetricValue, Prompt, Scored, UnitTable
+from harness.benchmarks.base import Case, Prompt
 from harness.benchmarks.prompts import placeholders
 from harness.benchmarks.registry import get_benchmark
+from harness.benchmarks.scored import MetricValue, Scored, UnitTable
 from harness.benchmarks.steps import Answer, NoCase, StepCase, step_case_of
 from harness.benchmarks.triage.judge import TriageJudge
 from harness.benchmarks.triage.taxonomy import LABELS, answer_of

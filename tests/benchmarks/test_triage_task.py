@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from harness.benchmarks.base import Case, Prompt, UnitTable
+from harness.benchmarks.base import Case, Prompt
 from harness.benchmarks.prompts import load_prompt, placeholders, render
 from harness.benchmarks.registry import chosen_conventions, get_benchmark
+from harness.benchmarks.scored import UnitTable
 from harness.benchmarks.triage import taxonomy
 from harness.benchmarks.triage.task import Triage
 from harness.errors import ConfigError, MediaError, UnknownNameError

@@ -24,7 +24,8 @@ from step_examples import (
 from sweep_kit import answer_text, case_number, harness, labels_of, run_args, write_cases, write_config
 
 from harness.benchmarks import triage
-from harness.benchmarks.base import Question, Scored
+from harness.benchmarks.base import Question
+from harness.benchmarks.scored import Scored
 from harness.benchmarks.triage.task import Triage
 from harness.canonical import JSON
 

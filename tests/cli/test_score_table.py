@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.benchmarks.base import MetricColumn, ScoreTable
+from harness.benchmarks.scored import MetricColumn, ScoreTable
 from harness.benchmarks.triage.task import Triage
 from harness.cli.score_table import render
 

@@ -21,7 +21,7 @@ from r_results import r_results
 from radm_graded import SUBSPECIALTIES, TASK, Unit, drawn_tiers, paper_cases, table_of
 from recomputed import documented_bca, documented_draws, weights_of
 
-from harness.benchmarks.base import MetricValue
+from harness.benchmarks.scored import MetricValue
 from harness.scoring.intervals import Interval
 from harness.scoring.resampling import Resampling
 

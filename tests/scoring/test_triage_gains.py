@@ -10,7 +10,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from harness.benchmarks.base import Case, MetricValue, Scored, UnitTable
+from harness.benchmarks.base import Case
+from harness.benchmarks.scored import MetricValue, Scored, UnitTable
 from harness.benchmarks.triage.gains import GAINS
 from harness.benchmarks.triage.task import Triage
 from harness.benchmarks.triage.taxonomy import LABELS, answer_of

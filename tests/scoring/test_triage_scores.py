@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.benchmarks.base import Case, MetricValue, Scored, UnitNumbers, UnitTable
+from harness.benchmarks.base import Case
+from harness.benchmarks.scored import MetricValue, Scored, UnitNumbers, UnitTable
 from harness.benchmarks.triage import baselines as baselines_module
 from harness.benchmarks.triage.baselines import baselines
 from harness.benchmarks.triage.intervals import values_of_sums

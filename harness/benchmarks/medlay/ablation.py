@@ -19,9 +19,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.benchmarks.base import MetricColumn, MetricValue, UnitTable
 from harness.benchmarks.medlay.lay_numbers import OUTSIDE, Layout, known
 from harness.benchmarks.medlay.lay_scores import values_of_sums
+from harness.benchmarks.scored import MetricColumn, MetricValue, UnitTable
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval
 from harness.scoring.resampling import Resampling, Values

@@ -11,8 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from harness.benchmarks.base import MetricValue, UnitTable
 from harness.benchmarks.medlay.attributes import ATTRIBUTES
+from harness.benchmarks.scored import MetricValue, UnitTable
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval
 from harness.scoring.multilabel import ratio

@@ -21,12 +21,13 @@ from typing import Final
 
 import numpy as np
 
-from harness.benchmarks.base import Case, MetricValue
+from harness.benchmarks.base import Case
 from harness.benchmarks.medlay.cases import EXPERT
 from harness.benchmarks.medlay.lay_numbers import CaseTexts, Layout, lay_numbers
 from harness.benchmarks.medlay.lay_scores import lay_metrics
 from harness.benchmarks.medlay.lay_texts import LayText
 from harness.benchmarks.medlay.modalities import MODALITIES
+from harness.benchmarks.scored import MetricValue
 
 SEED: Final = 122_789
 MOST: Final = 5_000

@@ -9,9 +9,9 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from harness.benchmarks.base import MetricColumn, MetricValue, Scored, ScoreTable, UnitTable
 from harness.benchmarks.medlay.attributes import ATTRIBUTES
 from harness.benchmarks.medlay.cases import EXPERT, ROI, ROLE
+from harness.benchmarks.scored import MetricColumn, MetricValue, Scored, ScoreTable, UnitTable
 from harness.benchmarks.steps import Answer, Made, NoCase, Step, StepCase
 from harness.canonical import JSON
 

@@ -28,10 +28,10 @@ from typing import Final
 
 import numpy as np
 
-from harness.benchmarks.base import MetricValue, UnitNumbers, UnitTable
 from harness.benchmarks.medlay.attribute_means import SCALE
 from harness.benchmarks.medlay.lay_numbers import OUTSIDE, OVERALL, Layout, known
 from harness.benchmarks.medlay.modalities import MODALITIES
+from harness.benchmarks.scored import MetricValue, UnitNumbers, UnitTable
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval
 from harness.scoring.multilabel import ratio

@@ -13,23 +13,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
-from harness.benchmarks.base import (
-    Benchmark,
-    Case,
-    CaseSet,
-    MetricColumn,
-    MetricValue,
-    Prompt,
-    Question,
-    Scored,
-    ScoreTable,
-    UnitTable,
-)
+from harness.benchmarks.base import Benchmark, Case, CaseSet, Prompt, Question
 from harness.benchmarks.case_files import copy_folder
 from harness.benchmarks.medlay.attributes import QUESTIONS
 from harness.benchmarks.medlay.cases import EXPERT, check_cases, load_cases
 from harness.benchmarks.medlay.roi import image_part
 from harness.benchmarks.prompts import check_placeholders, load_prompt, placeholders, render
+from harness.benchmarks.scored import MetricColumn, MetricValue, Scored, ScoreTable, UnitTable
 from harness.benchmarks.task import Task
 from harness.canonical import JSON
 from harness.errors import ConfigError, UnknownNameError

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import ClassVar, Final
 
-from harness.benchmarks.base import Case, MetricColumn, Prompt, Question
+from harness.benchmarks.base import Case, Prompt, Question
 from harness.benchmarks.medlay.attributes import RUBRIC, questions_of
 from harness.benchmarks.medlay.cases import EXPERT
 from harness.benchmarks.medlay.evaluators import LAY, STATED, Evaluator
@@ -22,6 +22,7 @@ from harness.benchmarks.medlay.roi import image_part
 from harness.benchmarks.medlay.rubric import FLAGS, attribute_scores, flags
 from harness.benchmarks.prompts import load_prompt, load_schema, render
 from harness.benchmarks.quoting import quoted
+from harness.benchmarks.scored import MetricColumn
 from harness.canonical import JSON
 from harness.messages import Message, Schema, TextPart
 

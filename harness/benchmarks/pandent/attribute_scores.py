@@ -24,12 +24,13 @@ from typing import Final, cast
 
 import numpy as np
 
-from harness.benchmarks.base import Case, MetricValue, Scored, UnitTable
+from harness.benchmarks.base import Case
 from harness.benchmarks.pandent.baselines import most_frequent, prevalence_sums
 from harness.benchmarks.pandent.constant_reports import usual_value
 from harness.benchmarks.pandent.finding_values import answer_code
 from harness.benchmarks.pandent.findings import BY_ID, Finding, teeth_of, tooth_code
 from harness.benchmarks.pandent.questions import finding_of
+from harness.benchmarks.scored import MetricValue, Scored, UnitTable
 from harness.canonical import JSON
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval

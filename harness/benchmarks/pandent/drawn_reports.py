@@ -11,9 +11,10 @@ from typing import Final
 
 import numpy as np
 
-from harness.benchmarks.base import Case, MetricValue
+from harness.benchmarks.base import Case
 from harness.benchmarks.pandent.report_scores import report_metrics, report_numbers
 from harness.benchmarks.pandent.report_tools import open_tools
+from harness.benchmarks.scored import MetricValue
 
 DRAWS: Final = 3
 ONE_DRAW: Final = 500

@@ -15,20 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Final, cast
 
-from harness.benchmarks.base import (
-    Benchmark,
-    Case,
-    MetricColumn,
-    MetricValue,
-    Prompt,
-    Scored,
-    ScoreTable,
-    UnitTable,
-)
+from harness.benchmarks.base import Benchmark, Case, Prompt
 from harness.benchmarks.pandent.questions import REPORT
 from harness.benchmarks.pandent.report_tools import REPORT_CONVENTIONS, ReportTools, open_tools
 from harness.benchmarks.prompts import load_prompt, render
 from harness.benchmarks.quoting import quoted
+from harness.benchmarks.scored import MetricColumn, MetricValue, Scored, ScoreTable, UnitTable
 from harness.benchmarks.steps import Answer, Made, Step, StepCase
 from harness.messages import Message, TextPart
 

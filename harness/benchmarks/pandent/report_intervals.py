@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from harness.benchmarks.base import UnitTable
 from harness.benchmarks.pandent.report_scores import uncomputed, values_of_sums
+from harness.benchmarks.scored import UnitTable
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval
 from harness.scoring.resampling import Resampling, Values

@@ -19,8 +19,8 @@ from typing import Final
 
 import numpy as np
 
-from harness.benchmarks.base import MetricColumn, MetricValue, UnitNumbers
 from harness.benchmarks.pandent.report_tools import ReportTools
+from harness.benchmarks.scored import MetricColumn, MetricValue, UnitNumbers
 from harness.scoring.bleu import ORDERS, bleu_from_sums, bleu_summands
 from harness.scoring.meteor15 import FIELDS as METEOR15_FIELDS
 from harness.scoring.meteor15 import meteor15_from_sums

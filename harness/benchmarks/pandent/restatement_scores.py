@@ -20,7 +20,6 @@ from typing import Final
 
 import numpy as np
 
-from harness.benchmarks.base import MetricValue, UnitNumbers, UnitTable
 from harness.benchmarks.pandent.report_content import changes
 from harness.benchmarks.pandent.report_scores import (
     REPORT_NUMBERS,
@@ -31,6 +30,7 @@ from harness.benchmarks.pandent.report_scores import (
     values_of_sums,
 )
 from harness.benchmarks.pandent.report_tools import ReportTools
+from harness.benchmarks.scored import MetricValue, UnitNumbers, UnitTable
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval
 from harness.scoring.proportions import clopper_pearson

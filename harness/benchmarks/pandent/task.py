@@ -15,17 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from harness.answers.readings import TextReader
-from harness.benchmarks.base import (
-    Benchmark,
-    Case,
-    CaseSet,
-    MetricColumn,
-    MetricValue,
-    Prompt,
-    Scored,
-    ScoreTable,
-    UnitTable,
-)
+from harness.benchmarks.base import Benchmark, Case, CaseSet, Prompt
 from harness.benchmarks.case_files import copy_folder
 from harness.benchmarks.pandent.answers.reader import attribute_reader
 from harness.benchmarks.pandent.cases import ROLE, check_cases, load_cases
@@ -33,6 +23,7 @@ from harness.benchmarks.pandent.findings import ABBREVIATIONS, BY_ID, FINDINGS, 
 from harness.benchmarks.pandent.questions import ATTRIBUTE, ATTRIBUTES, QUESTIONS, REPORT, finding_of
 from harness.benchmarks.pandent.report_tools import REPORT_CONVENTIONS, ReportTools, open_tools
 from harness.benchmarks.prompts import check_placeholders, load_prompt, placeholders, render
+from harness.benchmarks.scored import MetricColumn, MetricValue, Scored, ScoreTable, UnitTable
 from harness.benchmarks.task import Task
 from harness.canonical import JSON, sha256_hex
 from harness.errors import ConfigError, MediaError, UnknownNameError

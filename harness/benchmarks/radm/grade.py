@@ -16,21 +16,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
-from harness.benchmarks.base import (
-    Case,
-    MetricColumn,
-    MetricValue,
-    Prompt,
-    Question,
-    Scored,
-    ScoreTable,
-    UnitTable,
-)
+from harness.benchmarks.base import Case, Prompt, Question
 from harness.benchmarks.prompts import load_prompt, load_schema, render
 from harness.benchmarks.quoting import quoted
 from harness.benchmarks.radm.answer_forms import KEY
 from harness.benchmarks.radm.ranking import QUESTION_NAMES, RANKS, TIERS, TOP, fifths, first_hit, tiers_of
 from harness.benchmarks.radm.scored_task import QUESTIONS
+from harness.benchmarks.scored import MetricColumn, MetricValue, Scored, ScoreTable, UnitTable
 from harness.benchmarks.steps import Answer, Graded, Made, Step, StepCase
 from harness.canonical import JSON
 from harness.messages import Message, Schema, TextPart

@@ -25,8 +25,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.benchmarks.base import MetricValue
 from harness.benchmarks.radm.ranking import FIFTHS, QUESTION_NAMES, TIERS, fifths, tier_of, tiers_of
+from harness.benchmarks.scored import MetricValue
 from harness.benchmarks.steps import Graded
 from harness.canonical import JSON
 from harness.scoring.agreement import cohen_kappa

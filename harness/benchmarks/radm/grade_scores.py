@@ -13,9 +13,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.benchmarks.base import MetricValue, UnitNumbers, UnitTable
 from harness.benchmarks.radm.ranking import FIFTHS, TIERS, TOP
 from harness.benchmarks.radm.score_intervals import mean_interval, share_intervals
+from harness.benchmarks.scored import MetricValue, UnitNumbers, UnitTable
 from harness.scoring.intervals import Interval
 from harness.scoring.resampling import Resampling
 

@@ -24,7 +24,6 @@ from typing import Final
 
 import numpy as np
 
-from harness.benchmarks.base import MetricValue, UnitTable
 from harness.benchmarks.radm.pairs import (
     UNUSABLE,
     Pairs,
@@ -35,6 +34,7 @@ from harness.benchmarks.radm.pairs import (
     without_value,
 )
 from harness.benchmarks.radm.scores import Answers
+from harness.benchmarks.scored import MetricValue, UnitTable
 from harness.scoring.intervals import Interval
 from harness.scoring.many_tests import benjamini_hochberg
 from harness.scoring.paired_tests import wilcoxon_signed_rank

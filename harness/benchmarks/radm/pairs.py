@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.benchmarks.base import MetricValue, UnitNumbers, UnitTable
 from harness.benchmarks.radm.ranking import FIFTHS
 from harness.benchmarks.radm.score_intervals import share_intervals
 from harness.benchmarks.radm.scores import Answers, ungraded_reason
+from harness.benchmarks.scored import MetricValue, UnitNumbers, UnitTable
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import BCA, Interval
 from harness.scoring.resampling import Resampling

@@ -20,10 +20,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.benchmarks.base import UnitTable
 from harness.benchmarks.radm.cases import SUBSETS
 from harness.benchmarks.radm.ranking import FIFTHS
 from harness.benchmarks.radm.scores import Answers, groups, ungraded_reason
+from harness.benchmarks.scored import UnitTable
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import BCA, Interval
 from harness.scoring.proportions import clopper_pearson

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from harness.benchmarks.base import MetricValue, Question, Scored, ScoreTable, UnitTable
+from harness.benchmarks.base import Question
 from harness.benchmarks.radm import tables
 from harness.benchmarks.radm.ranking import QUESTION_NAMES, TIERS
 from harness.benchmarks.radm.scores import unit_numbers, unit_scores
+from harness.benchmarks.scored import MetricValue, Scored, ScoreTable, UnitTable
 from harness.benchmarks.task import Task
 
 if TYPE_CHECKING:

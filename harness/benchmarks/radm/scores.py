@@ -21,9 +21,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from harness.benchmarks.base import Case, MetricValue, Scored, UnitNumbers
+from harness.benchmarks.base import Case
 from harness.benchmarks.radm.cases import SUBSETS, SUBSPECIALTIES
 from harness.benchmarks.radm.ranking import FIFTHS, TIERS, TOP, fifths, first_hit, tiers_of
+from harness.benchmarks.scored import MetricValue, Scored, UnitNumbers
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from harness.benchmarks.base import MetricColumn, ScoreTable
 from harness.benchmarks.radm.conditions import (
     TEXT,
     TEXT_IMAGES,
@@ -19,6 +18,7 @@ from harness.benchmarks.radm.conditions import (
     TEXT_VOLUME_FPS10,
 )
 from harness.benchmarks.radm.scores import NUMBERS
+from harness.benchmarks.scored import MetricColumn, ScoreTable
 
 LANGUAGES: Final = "languages"
 """The union of the cross-language control; see `radm.languages`."""

@@ -23,7 +23,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.benchmarks.base import MetricValue, UnitTable
 from harness.benchmarks.radm.cases import SUBSETS
 from harness.benchmarks.radm.pairs import (
     UNUSABLE,
@@ -35,6 +34,7 @@ from harness.benchmarks.radm.pairs import (
     without_value,
 )
 from harness.benchmarks.radm.scores import Answers
+from harness.benchmarks.scored import MetricValue, UnitTable
 from harness.scoring.intervals import Interval
 from harness.scoring.resampling import Resampling
 

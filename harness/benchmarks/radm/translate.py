@@ -13,10 +13,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from harness.benchmarks.base import Case, MetricColumn, MetricValue, Prompt, Scored, ScoreTable, UnitTable
+from harness.benchmarks.base import Case, Prompt
 from harness.benchmarks.case_steps import CaseStep
 from harness.benchmarks.prompts import load_prompt, render
 from harness.benchmarks.quoting import quoted
+from harness.benchmarks.scored import MetricColumn, MetricValue, Scored, ScoreTable, UnitTable
 from harness.benchmarks.steps import Made, NoCase, StepCase
 from harness.messages import Message, TextPart
 

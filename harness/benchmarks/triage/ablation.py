@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
 
-from harness.benchmarks.base import MetricColumn, ScoreTable
+from harness.benchmarks.scored import MetricColumn, ScoreTable
 from harness.benchmarks.triage.unit_scores import NUMBERS
 
 UNION: Final = "ablation"

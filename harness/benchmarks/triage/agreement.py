@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
-from harness.benchmarks.base import MetricValue
+from harness.benchmarks.scored import MetricValue
 from harness.benchmarks.steps import Graded
 from harness.benchmarks.triage.verdicts import DIMENSIONS
 from harness.canonical import JSON

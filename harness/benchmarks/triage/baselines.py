@@ -7,7 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from harness.benchmarks.base import Case, MetricValue
+from harness.benchmarks.base import Case
+from harness.benchmarks.scored import MetricValue
 from harness.benchmarks.triage.scores import Measure, measures, metric_value
 from harness.benchmarks.triage.taxonomy import LABELS, code_of_labels
 from harness.scoring.label_codes import MOST_LABELS, Codes, label_counts, pack_padded

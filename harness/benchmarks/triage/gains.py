@@ -28,7 +28,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.benchmarks.base import MetricValue, UnitTable
+from harness.benchmarks.scored import MetricValue, UnitTable
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval
 from harness.scoring.multilabel import exact_mean

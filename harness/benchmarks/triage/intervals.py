@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from harness.benchmarks.base import UnitNumbers, UnitTable
+from harness.benchmarks.scored import UnitNumbers, UnitTable
 from harness.benchmarks.triage import domain_counts
 from harness.benchmarks.triage.scores import DOMAIN_GROUPS
 from harness.benchmarks.triage.taxonomy import DOMAIN_COLUMNS, DOMAINS, LABELS

@@ -16,18 +16,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
-from harness.benchmarks.base import (
-    Case,
-    MetricColumn,
-    MetricValue,
-    Prompt,
-    Question,
-    Scored,
-    ScoreTable,
-    UnitTable,
-)
+from harness.benchmarks.base import Case, Prompt, Question
 from harness.benchmarks.prompts import load_prompt, load_schema, render
 from harness.benchmarks.quoting import quoted
+from harness.benchmarks.scored import MetricColumn, MetricValue, Scored, ScoreTable, UnitTable
 from harness.benchmarks.steps import Answer, Graded, Made, NoCase, Step, StepCase
 from harness.benchmarks.triage.agreement import agreement
 from harness.benchmarks.triage.taxonomy import LABELS, code_of, code_of_labels

@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from harness.benchmarks.base import MetricValue, UnitTable
+from harness.benchmarks.scored import MetricValue, UnitTable
 from harness.benchmarks.triage.verdicts import DIMENSIONS, NUMBERS
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval

@@ -26,7 +26,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.benchmarks.base import MetricValue, UnitNumbers
+from harness.benchmarks.scored import MetricValue, UnitNumbers
 from harness.benchmarks.triage import domain_counts
 from harness.benchmarks.triage.taxonomy import DOMAIN_COLUMNS, DOMAINS, LABELS
 from harness.scoring.label_codes import Codes, Flags, any_of

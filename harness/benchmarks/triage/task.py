@@ -11,19 +11,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from harness.benchmarks.base import (
-    Case,
-    CaseSet,
-    Filled,
-    MetricColumn,
-    MetricValue,
-    Prompt,
-    Scored,
-    ScoreTable,
-    UnitTable,
-)
+from harness.benchmarks.base import Case, CaseSet, Filled, Prompt
 from harness.benchmarks.case_files import copy_folder
 from harness.benchmarks.prompts import check_placeholders, load_prompt, load_schema, placeholders, render
+from harness.benchmarks.scored import MetricColumn, MetricValue, Scored, ScoreTable, UnitTable
 from harness.benchmarks.task import Task
 from harness.benchmarks.triage import ablation
 from harness.benchmarks.triage.cases import ROLE, check_cases, load_cases

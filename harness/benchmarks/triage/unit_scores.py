@@ -11,7 +11,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-from harness.benchmarks.base import Scored
+from harness.benchmarks.scored import Scored
 from harness.benchmarks.triage.taxonomy import DOMAIN_COLUMNS, code_of, code_of_labels
 
 NUMBERS: Final = ("answered", "truth", "given")
