@@ -41,7 +41,7 @@ def carriage(fps: float | None, model: Model) -> Carriage | None:
             return None if fps is not None and fps > GEMINI_MOST_FPS else "file"
         case "openai", "vllm":
             return "file" if fps is None else "frames"
-        case "openai", "dashscope":
+        case "openai" | "simulator", "dashscope":
             return "file"
         case "openai", "video_url":
             return "file" if fps is None else None

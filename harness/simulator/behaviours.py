@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
-from harness.simulator import free_text, wordings
+from harness.simulator import diagnosing, free_text, lay_scoring, tier_grading, wordings
 from harness.simulator.chance import draw, pick
-from harness.simulator.instances import Maker
+from harness.simulator.instances import Maker, Schema
 from harness.simulator.instructions import obeyed
 from harness.simulator.judging import judged, verdict_names
 from harness.simulator.opinions import Opinion, Skill, glimpse
@@ -20,6 +20,7 @@ STALL_S = 2.0
 
 CHARS_PER_TOKEN = 4
 IMAGE_TOKENS = 258
+VIDEO_TOKENS = 16 * IMAGE_TOKENS
 
 Finish: TypeAlias = Literal["stop", "length", "content_filter"]
 Fault: TypeAlias = Literal["rate_limited", "server_error", "gateway", "reset", "stall", "half"]
@@ -60,9 +61,9 @@ def fault(question: Question, send: int) -> Fault | None:
     return BEHAVIOURS[question.model].fault(question, send) if send <= 2 else None
 
 
-def tokens(text: str | None, images: int = 0) -> int:
-    """Return an estimate of the tokens of a text and images."""
-    return -(-len(text or "") // CHARS_PER_TOKEN) + images * IMAGE_TOKENS
+def tokens(text: str | None, images: int = 0, videos: int = 0) -> int:
+    """Return an estimate of the tokens of a text, images and videos."""
+    return -(-len(text or "") // CHARS_PER_TOKEN) + images * IMAGE_TOKENS + videos * VIDEO_TOKENS
 
 
 def _value(question: Question, skill: Skill) -> object:
@@ -70,8 +71,22 @@ def _value(question: Question, skill: Skill) -> object:
     if question.schema is None:
         return " ".join(opinion.sentence(part) for part in ("first", "second"))
     made = Maker(question.schema, opinion).make(question.schema)
-    names = verdict_names(question.schema)
-    return judged(made, names, question, skill) if names else made
+    return _of_known_form(made, question, question.schema, skill)
+
+
+def _of_known_form(made: Any, question: Question, schema: Schema, skill: Skill) -> Any:
+    """Return a value that a known task fills in; the one that was made for any other schema."""
+    if names := verdict_names(schema):
+        return judged(made, names, question, skill)
+    if wanted := diagnosing.wanted_list(schema):
+        return {wanted[0]: diagnosing.ranked(question, skill, wanted[1])}
+    if wanted := tier_grading.wanted_tiers(schema):
+        return {wanted[0]: tier_grading.graded(question, skill, wanted[1])}
+    if lay_scoring.wants_verdict(schema):
+        return lay_scoring.verified(made, question, skill)
+    if lay_scoring.wants_shares(schema):
+        return lay_scoring.valued(made, question, skill)
+    return made
 
 
 def _subject(question: Question) -> str:
@@ -99,6 +114,8 @@ def _messily(question: Question, skill: Skill) -> Answer:
     value = _value(question, skill)
     if isinstance(value, str) or question.structured:
         return _tidily(question, skill)
+    if question.schema is not None and diagnosing.wanted_list(question.schema) and isinstance(value, dict):
+        return Answer(diagnosing.messily_ranked(value, question, skill))
     ways = _messy_ways(question)
     return Answer(pick(ways, "wording", *question.identity)(value))
 
@@ -128,7 +145,7 @@ def _shakily(question: Question, skill: Skill) -> Answer:
 
 def _restated(question: Question, skill: Skill) -> Answer:
     """Restate the quoted answer. What the model would have said itself has no part in it."""
-    if isinstance(free_text.asked(question), free_text.Restating):
+    if isinstance(free_text.asked(question), free_text.Restating | free_text.Translating):
         return _tidily(question, skill)
     if question.schema is None:
         return Answer(quoted_answer(question.text))
@@ -166,8 +183,10 @@ BEHAVIOURS: Final[Mapping[str, Behaviour]] = {
     "sim/careful": Behaviour(Skill(0.02, 0.95), (0.03, 0.12), _tidily),
     "sim/eager": Behaviour(Skill(0.22, 0.80), (0.01, 0.03), _tidily),
     "sim/messy": Behaviour(Skill(0.10, 0.65), (0.01, 0.06), _messily),
+    "sim/reader": Behaviour(Skill(0.08, 0.70), (0.01, 0.03), _tidily),
     "sim/flaky": Behaviour(Skill(0.06, 0.70), (0.02, 0.08), _shakily, _now_and_then),
     "sim/reformatter": Behaviour(Skill(0.0, 0.0), (0.01, 0.03), _restated),
 }
 """Model name -> behaviour. "steady" always answers in clean JSON; so do "careful" and "eager", with fewer and
-with more labels; "messy" spoils the form, "flaky" the transport and the outcome; "reformatter" restates."""
+with more labels, and "reader", which takes text alone; "messy" spoils the form, "flaky" the transport and the
+outcome; "reformatter" restates."""

@@ -1,4 +1,4 @@
-"""Which free-text question about a radiograph is asked, by the marks listed in `questions`; its answers."""
+"""Which free-text question about a case is asked, by the marks listed in `questions`; its answers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from harness.simulator import lay_texts, translating
 from harness.simulator.attribute_answers import Attribute, answered, messily_answered
 from harness.simulator.chance import draw
 from harness.simulator.clinical_reports import messy_report, report, restated
@@ -28,7 +29,19 @@ class Restating:
     report: str
 
 
-Asked: TypeAlias = Report | Restating | Attribute
+@dataclass(frozen=True, slots=True)
+class Translating:
+    """A quoted Chinese text is to be put into English."""
+
+    original: str
+
+
+@dataclass(frozen=True, slots=True)
+class LayText:
+    """A medical image is to be explained to a patient."""
+
+
+Asked: TypeAlias = Report | Restating | Translating | LayText | Attribute
 
 _RESTATING: Final = re.compile(r"\b(?:restat|rewrit|rewrot|rephras|reword|normali[sz])", re.IGNORECASE)
 _REPORT: Final = re.compile(r"\breports?\b", re.IGNORECASE)
@@ -53,14 +66,18 @@ _QUOTED: Final = re.compile(
 
 
 def asked(question: Question) -> Asked | None:
-    """Return what a question without a schema asks about a radiograph; None for any other question."""
+    """Return what a question without a schema asks of a kind that is known; None for any other question."""
     if question.schema is not None:
         return None
     text = question.text
     if has_quotation(text):
+        if translating.is_wanted(question):
+            return Translating(quoted_answer(text))
         around = without_quotation(text)
         restating = _RESTATING.search(around) and _REPORT.search(around)
         return Restating(quoted_answer(text)) if restating else None
+    if lay_texts.is_wanted(question):
+        return LayText()
     if _ONE_SENTENCE.search(text) and (denial := _denial(text)) is not None:
         return _attribute(text, denial)
     if question.images and _PANORAMIC.search(text) and _REPORT.search(text):
@@ -69,12 +86,16 @@ def asked(question: Question) -> Asked | None:
 
 
 def tidily(question: Question, skill: Skill) -> str | None:
-    """Return a model's plain answer to a question about a radiograph; None for any other question."""
+    """Return a model's plain answer to a question of a known kind; None for any other question."""
     match asked(question):
         case Report():
             return report(question, skill)
         case Restating(quoted):
             return restated(quoted, question, skill)
+        case Translating(original):
+            return translating.translated(original)
+        case LayText():
+            return lay_texts.lay_text(question, skill)
         case Attribute() as attribute:
             return answered(attribute, question, skill)
         case _:
@@ -82,13 +103,17 @@ def tidily(question: Question, skill: Skill) -> str | None:
 
 
 def messily(question: Question, skill: Skill) -> str | None:
-    """Return an answer that leaves the form, and for a restatement at times an empty one; None likewise."""
+    """Return an answer that leaves the form, in restating at times an empty one; None likewise."""
     match asked(question):
         case Report():
             return messy_report(question, skill)
         case Restating(quoted):
             silent = draw("stubborn", *question.case) < 0.06 or draw("mood", *question.identity) < 0.2
             return "" if silent else restated(quoted, question, skill)
+        case Translating(original):
+            return translating.messily_translated(original, question)
+        case LayText():
+            return lay_texts.messy_lay_text(question, skill)
         case Attribute() as attribute:
             return messily_answered(attribute, question, skill)
         case _:

@@ -2,7 +2,7 @@
 
 A simulated model knows no benchmark. It goes by the schema that it is told (the adapter sends it in the
 field `simulator` whenever one is wanted) and by marks in the text, in any case of letters. The first that
-fits counts:
+fits counts. A video counts as part of what is asked, and is not looked at either.
 
 With a schema
 - verdicts of a judge: all properties of the schema are objects with `score` and `reason`. More dimensions
@@ -13,13 +13,19 @@ With a schema
   The last such heading counts; `none`, `nothing`, `no labels`, `n/a`, `[]` and nothing at all are no label.
   `neglect`, `omission`, `misinterpretation`, `protocol` and `hallucination` in the name of a dimension say
   how much each list weighs.
+- ranked diagnoses, five as a rule: the only property is a list of texts with `diagnos` in its name and a
+  least length; see `diagnosing`. Their tiers: the only property is a list of objects with `tier` and
+  `reason`; see `tier_grading`.
+- scores of lay texts, of a verifier and of an evaluator: see `lay_scoring`.
 - any other value of a schema. The patient's words are the text after the last `complaint...:`, to a blank
   line.
 
 Without a schema
 - a clinical report restated: a quotation as `prompts/quoted-text-v1.txt` makes it (two lines `=== X ===`
   that are equal), and around it `report` and a word that begins with `restat`, `rewrit`, `rephras`, `reword`,
-  `normalis` or `normaliz`. A text with a quotation is none of the following.
+  `normalis` or `normaliz`. Before it a translation, see `translating`. A text with a quotation is none of
+  the following.
+- a lay text in three numbered parts: see `lay_texts`.
 - one sentence about one finding: `one ... sentence` or `single ... sentence` (at most 40 letters, blanks,
   commas and hyphens between, and no `per`, `for`, `each`, `a` after it), and the sentence that denies the
   finding: the first that opens with `No`, `None`, `Neither`, `There is no` or `There are no` (capital first
@@ -58,11 +64,11 @@ class BadQuestionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A chat request. `content` is the digest of all that is asked, images included; `images` their number.
+    """A chat request. `content` is the digest of all that is asked, media included.
 
-    `text` holds every text part, `schema` the JSON Schema of the answer where one is wanted, `picture` the
-    data URL of the last image if it is small, `view` the digest of the images alone: empty without an image
-    and where a schema is wanted, as nothing is drawn by it there.
+    `images` and `videos` are their numbers, `text` holds every text part, `schema` the JSON Schema of the
+    answer where one is wanted, `picture` the data URL of the last image if it is small, `view` the digest of
+    the images alone: empty without an image and where a schema is wanted, as nothing is drawn by it there.
     """
 
     model: str
@@ -79,6 +85,7 @@ class Question:
     stream: bool
     picture: str | None = None
     view: str = ""
+    videos: int = 0
 
     @property
     def case(self) -> tuple[object, ...]:
@@ -108,7 +115,7 @@ def read_question(body: object, headers: Mapping[str, str]) -> Question:
     if not isinstance(extra, dict):
         raise BadQuestionError("'simulator' must be an object")
     texts: list[str] = []
-    images = 0
+    images = videos = 0
     picture: str | None = None
     schema = extra.get("schema") if isinstance(extra.get("schema"), dict) else None
     content, view = hashlib.sha256(), hashlib.sha256()
@@ -122,6 +129,8 @@ def read_question(body: object, headers: Mapping[str, str]) -> Question:
             if schema is None:
                 view.update(prefix)
                 view.update(data)
+        elif kind == "video":
+            videos += 1
         elif kind == "text":
             texts.append(value)
     return Question(
@@ -139,6 +148,7 @@ def read_question(body: object, headers: Mapping[str, str]) -> Question:
         stream=body.get("stream") is True,
         picture=picture,
         view=view.hexdigest() if images and schema is None else "",
+        videos=videos,
     )
 
 
@@ -157,8 +167,10 @@ def _parts(messages: list[object]) -> Iterator[tuple[str, str]]:
                     yield "text", text
                 case {"type": "image_url", "image_url": {"url": str(url)}}:
                     yield "image", url
+                case {"type": "video_url", "video_url": {"url": str(url)}}:
+                    yield "video", url
                 case _:
-                    raise BadQuestionError("a content part is neither text nor an image_url")
+                    raise BadQuestionError("a content part is no text, image_url or video_url")
 
 
 def _number(value: object, default: int) -> int:

@@ -96,6 +96,8 @@ class _Restater:
         return value
 
     def _said(self, part: Schema, name: str) -> Any:
+        if kind_of(part) == "array" and (listed := _listed(self.answer)):
+            return listed
         if _wants_flag(part):
             flag = _asserted(self.marks[name], self.marked)
             return flag if flag is None or kind_of(part) != "boolean" else bool(flag)
@@ -128,6 +130,13 @@ def _flag_at(text: str, place: int) -> int | None:
     if _DENYING.search(_CLAUSE_END.split(lead)[-1]):
         return 0
     return 1 if _CHOOSING.search(lead) else None
+
+
+def _listed(answer: str) -> list[str]:
+    """Return what stands behind the numbers of a list of lines; nothing where they do not count from 1."""
+    found = re.findall(r"^[ \t]*(\d+)[.)][ \t]+(\S[^\n]*?)[ \t]*$", answer, re.MULTILINE)
+    counted = [int(number) for number, _ in found] == [*range(1, len(found) + 1)]
+    return [text for _, text in found] if counted else []
 
 
 def _scalar(text: str, kind: str) -> Any:

@@ -161,7 +161,10 @@ def _completion(question: Question, said: Answer) -> dict[str, Any]:
 
 
 def _usage(question: Question, said: Answer) -> dict[str, int]:
-    given, written = tokens(question.text, question.images), tokens(said.text or said.refusal)
+    given, written = (
+        tokens(question.text, question.images, question.videos),
+        tokens(said.text or said.refusal),
+    )
     return {"prompt_tokens": given, "completion_tokens": written, "total_tokens": given + written}
 
 

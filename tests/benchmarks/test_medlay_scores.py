@@ -316,7 +316,9 @@ def test_reading_grades_of_a_difference_are_of_cases_that_have_one_everywhere() 
 
 
 def test_without_common_cases_the_ablation_says_so() -> None:
-    found = difference_metrics(union({"A": [(0, unit(SAID))], "B": [(1, unit(SAID))]}), HF)
+    apart = union({"A": [(0, unit(SAID))], "B": [(1, unit(SAID))]})
+    assert difference_intervals(apart, HF, DRAWS) == {}
+    found = difference_metrics(apart, HF)
     assert (found["B-A.sari"].value, found["B-A.sari"].n) == (None, 0)
     assert found["B-A.sari"].reason == "no case was scored in all of: A, B"
     assert found["B-A.green"].reason == "no case was scored in all of: A, B"

@@ -30,6 +30,7 @@ GOLDEN = {
     "sim/eager": "620abe9ca57a92ea",
     "sim/messy": "6c810f5afafae0bc",
     "sim/flaky": "92944ada70aeee82",
+    "sim/reader": "25f50200be5a66ea",
     "sim/reformatter": "1a71575d0fe17829",
 }
 
@@ -63,7 +64,11 @@ def questions(model: str) -> Iterator[Question]:
             yield read_question(body, headers)
 
 
-@pytest.mark.parametrize("model", list(BEHAVIOURS))
+def test_every_model_has_golden_answers() -> None:
+    assert GOLDEN.keys() == BEHAVIOURS.keys()
+
+
+@pytest.mark.parametrize("model", list(GOLDEN))
 def test_answers_to_triage_and_to_unknown_questions_are_those_of_the_first_version(model: str) -> None:
     said = [answer(question) for question in questions(model)]
     lines = [json.dumps([one.text, one.finish, one.refusal, one.latency_s]) for one in said]

@@ -22,6 +22,7 @@ from harness.providers.base import read
 from harness.providers.encoding import encode_body
 from harness.providers.simulator import adapter
 from harness.providers.transport import Transport
+from harness.providers.videos import carriage
 from harness.settings import Model, Provider
 from harness.simulator import behaviours
 from harness.simulator.behaviours import BEHAVIOURS, Behaviour
@@ -260,6 +261,26 @@ def test_the_catalogue_names_each_behaviour_under_its_own_name_at_no_cost() -> N
         model = Model.model_validate({"name": name, **entry, "provider": provider})
         assert (model.model, model.simulated, model.provider.endpoint) == (name, True, "simulator")
         assert (model.price.input, model.price.output) == (0, 0)
+
+
+def test_one_model_takes_videos_most_take_images_and_some_text_alone() -> None:
+    models: Any = read_toml(CATALOGUE_DIR / "simulator.toml")["models"]
+    takes = {name: tuple(entry["inputs"]) for name, entry in models.items()}
+    assert [name for name, inputs in takes.items() if "video" in inputs] == ["sim/steady"]
+    assert {name for name, inputs in takes.items() if inputs == ("text",)} == {
+        "sim/reader",
+        "sim/reformatter",
+    }
+    assert all("image" in inputs for inputs in takes.values() if inputs != ("text",))
+
+
+@pytest.mark.parametrize("fps", [None, 2, 10])
+def test_a_clip_goes_as_it_is_to_who_takes_videos_at_any_rate(fps: float | None) -> None:
+    table: Any = read_toml(CATALOGUE_DIR / "simulator.toml")
+    provider = Provider.model_validate({"name": "sim", **table["providers"]["sim"]})
+    takes = a_model("sim/steady", provider=provider, inputs=("text", "image", "video"))
+    assert carriage(fps, takes) == "file"
+    assert carriage(fps, a_model("sim/messy", provider=provider)) is None
 
 
 def test_the_adapter_tells_attempt_and_repeat_in_headers_that_are_not_part_of_the_body() -> None:

@@ -78,6 +78,8 @@ def difference_metrics(units: UnitTable, layout: Layout) -> dict[str, MetricValu
 def difference_intervals(units: UnitTable, layout: Layout, resampling: Resampling) -> dict[str, Interval]:
     """Return path -> interval over cases, or groups of cases, with all their repeats; none of `unpaired`."""
     common = _common(units, layout)
+    if not len(common.clusters):
+        return {}
     shape = common.numbers.shape[1:]
     absent = {
         path
