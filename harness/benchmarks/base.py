@@ -142,6 +142,10 @@ class Benchmark(Protocol):
         """
         ...
 
+    def compared_texts(self, case: Case, condition: str) -> tuple[str | None, str | None]:
+        """Return a text answer's reference text, and the text that it words anew, for outside metrics."""
+        ...
+
     def sample_dir(self) -> Path:
         """Return the folder of the bundled synthetic sample."""
         ...

@@ -1,4 +1,4 @@
-"""`harness grades`: what people say of a run's answers, as files, in and out of the store."""
+"""`harness grades`: what people and tools say of a run's answers, as files, in and out of the store."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from harness.cache.location import display, find_store
+from harness.cli.computed_grades import compute, texts
 from harness.cli.options import config_option, json_option, print_json, say, store_option
 from harness.config import load_config
 
@@ -27,7 +28,7 @@ _FORMATS = ("jsonl", "csv")
 
 @click.group("grades", epilog="Example: harness grades import night dentist.csv --rater dentist-1")
 def command() -> None:
-    """Take over what people say of a run's answers, or write it out.
+    """Take over what people and other tools say of a run's answers, compute it, or write it out.
 
     A file has the columns model, condition, case_id, repeat, rater, question, value and time; repeat (1),
     rater (--rater) and time (now) may be left out. A newer grade of the same rater, answer and question
@@ -182,6 +183,10 @@ async def _history(url: str, ref: str) -> tuple[Any, ...]:
     async with await Store.open(url, create=False, warn=say) as store:
         run = await store.find_run(ref)
         return await store.grade_history(run.id)
+
+
+command.add_command(compute)
+command.add_command(texts)
 
 
 @contextmanager

@@ -27,7 +27,7 @@ COMMANDS = {
     "resume": "Go on with a stored run, by its manifest.",
     "status": "Show how far runs have come.",
     "step": "Let a model judge or restate a run's answers.",
-    "grades": "Take over or write what people say of a run's answers.",
+    "grades": "Take over, compute or write what is said of a run's answers.",
     "score": "Score a stored run offline and print its table.",
     "explain": "Tell all about one unit: its exchanges, its end, its key.",
     "export": "Write a run's records, one line a unit.",

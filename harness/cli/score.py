@@ -44,7 +44,8 @@ _LISTED = 20
 @click.option(
     "--grades",
     metavar="WHO",
-    help="Whose grades count, where a benchmark needs some: imported, the run of a grading step, or none.",
+    help="Whose grades count, where a benchmark needs some: imported, imported:RATER,.., the "
+    "run of a grading step, or none.",
 )
 @json_option
 @store_option

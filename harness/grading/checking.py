@@ -7,7 +7,7 @@ from typing import Final
 
 from harness.benchmarks.base import Question
 from harness.benchmarks.steps import steps_of
-from harness.cache.grades import GradeKey, NewGrade
+from harness.cache.grades import GradeKey, GradeValue, NewGrade
 from harness.cache.rows import UnitId
 from harness.canonical import canonical_json
 from harness.errors import ConfigError
@@ -92,7 +92,8 @@ class GradeCheck:
         elif not known.takes(row.value):
             values = known.range_text
             given = canonical_json(row.value).decode("ascii")
-            yield f"a grade of {row.question!r} is {values}, not {given}"
+            hint = "; it looks like a percentage: divide by 100" if _is_percentage(row.value, known) else ""
+            yield f"a grade of {row.question!r} is {values}, not {given}{hint}"
 
 
 def raters_alike(raters: Iterable[str]) -> list[list[str]]:
@@ -101,6 +102,12 @@ def raters_alike(raters: Iterable[str]) -> list[list[str]]:
     for rater in sorted(set(raters)):
         found.setdefault(" ".join(rater.split()).casefold(), []).append(rater)
     return [names for names in found.values() if len(names) > 1]
+
+
+def _is_percentage(value: GradeValue, known: Question) -> bool:
+    """Tell whether a value beyond 0 to 1 is one that was printed times 100, as many tools do."""
+    whole = not known.values and (known.low, known.high) == (0, 1)
+    return whole and isinstance(value, int | float) and not isinstance(value, bool) and 1 < value <= 100
 
 
 def _begun(question: str, known: Collection[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import astuple, dataclass, field
 from typing import Final, Literal, TypeAlias
 
@@ -15,7 +15,7 @@ from harness.cache.rows import Run, UnitId
 from harness.cache.store import Store
 from harness.canonical import JSON, canonical_json, digest
 from harness.errors import ConfigError, UnknownNameError
-from harness.nearest import nearest
+from harness.nearest import nearest, nearest_or_known
 from harness.offline.new_answers import answered_since
 from harness.offline.replay import ReplayedUnit, Replayer
 from harness.offline.replay_stream import replay_units
@@ -90,8 +90,9 @@ class ChosenGrades:
 async def chosen_grades(store: Store, stored: StoredRun, wanted: str | None) -> ChosenGrades | None:
     """Return the grades that a run is scored with; None for a benchmark that uses none.
 
-    `wanted`: "imported", "none" or the run of a step. None: imported ones where there are any, else those of
-    the one step that grades this run; of several steps none is chosen. Raises ConfigError for no such step.
+    `wanted`: "imported", "imported:RATER,RATER" for these raters alone, "none" or the run of a step. None:
+    imported ones where there are any, else those of the one step that grades this run; of several steps none
+    is chosen. Raises ConfigError for no such step or rater.
     """
     benchmark = stored.benchmark
     if isinstance(benchmark, Step) or not benchmark.questions:
@@ -107,8 +108,23 @@ async def chosen_grades(store: Store, stored: StoredRun, wanted: str | None) -> 
         return ChosenGrades("none", others=others)
     if chosen == IMPORTED:
         return await _imported(store, stored, standing, others)
+    if chosen.startswith(f"{IMPORTED}:"):
+        raters = _raters(chosen.removeprefix(f"{IMPORTED}:"), {one.rater for one in standing})
+        theirs = [one for one in standing if one.rater in raters]
+        return await _imported(store, stored, theirs, tuple(ways))
     step = await _step_of(store, chosen, steps, ways)
     return await _of_step(store, step, tuple(way for way in ways if way != step.run.name))
+
+
+def _raters(wanted: str, known: Collection[str]) -> set[str]:
+    """Return the raters whose names stand in a list, or the one whose name it is."""
+    names = {wanted} if wanted in known else {name.strip() for name in wanted.split(",")}
+    for name in sorted(names - set(known)):
+        raise ConfigError(
+            f"--grades {IMPORTED}: this run has no grades of a rater {name!r}"
+            f"{nearest_or_known(name, sorted(known))}"
+        )
+    return names
 
 
 def _default(standing: Iterable[Grade], steps: list[StepRun]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from typing import TypeAlias
 
 from harness.cache.rows import UnitId
@@ -14,7 +14,9 @@ RowKey: TypeAlias = tuple[str, str]
 """Model and condition."""
 
 
-async def replay_units(store: Store, stored: StoredRun, replayer: Replayer) -> AsyncIterator[ReplayedUnit]:
+async def replay_units(
+    store: Store, stored: StoredRun, replayer: Replayer
+) -> AsyncGenerator[ReplayedUnit, None]:
     """Yield each wanted unit once; those of one model and condition follow each other.
 
     Within them, what the run has begun comes first, in the store's order, then what it has not reached,

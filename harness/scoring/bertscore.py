@@ -11,8 +11,10 @@ against the references of others. Values by another model or layer are another m
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +28,11 @@ MISSING: Final = (
 MOST_TOKENS: Final = 512
 """Tokens of a text that are looked at, the model's own limit if that is smaller."""
 
+WAY: Final = 1
+"""Counts the ways in which this module has computed; a higher one gives other values of the same model."""
+
+_LONGEST_NAME: Final = 60
+_MODEL_FILES: Final = frozenset({".json", ".txt", ".model", ".safetensors", ".bin"})
 _LAYERS: Final = {
     ("bert", 12): 9,
     ("bert", 24): 18,
@@ -83,6 +90,21 @@ def bert_scores(
     transformers, and ValueError for a folder that holds no model and for a layer that has to be given or does
     not exist.
     """
+    scorer = open_bert_scorer(
+        model_path, layer=layer, device=device, batch_size=batch_size, max_tokens=max_tokens
+    )
+    return scorer.scores(pairs)
+
+
+def open_bert_scorer(
+    model_path: str | Path,
+    *,
+    layer: int | None = None,
+    device: str = "cpu",
+    batch_size: int = 16,
+    max_tokens: int = MOST_TOKENS,
+) -> BertScorer:
+    """Load a model for many calls; arguments and errors are those of `bert_scores`."""
     if not (Path(model_path) / "config.json").is_file():
         raise ValueError(
             f"{str(model_path)!r} is no folder of a model: it has no config.json; save a model "
@@ -104,7 +126,45 @@ def bert_scores(
         min(max_tokens, _limit(tokenizer, model)),
         device,
     )
-    return encoder.scored(pairs, batch_size, Path(model_path).resolve().name)
+    return BertScorer(encoder, Path(model_path).resolve(), batch_size)
+
+
+@dataclass(frozen=True)
+class BertScorer:
+    """A loaded model, ready to score pairs; `folder` is where it lies."""
+
+    _encoder: _Encoder
+    folder: Path
+    batch_size: int
+
+    def scores(self, pairs: Sequence[tuple[str, str]]) -> BertScores:
+        """Return BERTScore of pairs of candidate and reference."""
+        return self._encoder.scored(pairs, self.batch_size, self.folder.name)
+
+    def name(self) -> str:
+        """Return what tells these values from others: bertscore-1/roberta-large@DIGEST/layer-17/512-tokens.
+
+        The first number is `WAY`; DIGEST is the start of `model_digest`. Reads all files of the model.
+        """
+        folder = re.sub(r"[^\w.+-]+", "-", self.folder.name)[:_LONGEST_NAME]
+        digest = model_digest(self.folder)[:12]
+        encoder = self._encoder
+        return f"bertscore-{WAY}/{folder}@{digest}/layer-{encoder.layer}/{encoder.max_tokens}-tokens"
+
+
+def model_digest(folder: Path) -> str:
+    """Return the SHA-256 over configuration, tokenizer and weights in a model's folder, whatever its name.
+
+    Of every file in it that a model may be loaded from, by name: two models that differ in one weight differ
+    here.
+    """
+    found = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        if path.suffix in _MODEL_FILES and path.is_file():
+            with path.open("rb") as stream:
+                content = hashlib.file_digest(stream, "sha256").hexdigest()
+            found.update(f"{path.name}\0{content}\n".encode())
+    return found.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -192,6 +252,7 @@ def _libraries() -> tuple[Any, Any]:
         with _offline():
             torch, transformers = importlib.import_module("torch"), importlib.import_module("transformers")
             transformers.logging.set_verbosity_error()
+            transformers.logging.disable_progress_bar()
     except (ImportError, OSError, AttributeError) as error:
         raise BertScoreMissing(MISSING) from error
     return torch, transformers

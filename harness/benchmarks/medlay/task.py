@@ -117,6 +117,10 @@ class MedLay(Task):
         _check(condition)
         return None
 
+    def compared_texts(self, case: Case, condition: str) -> tuple[str | None, str | None]:
+        """Return the lay caption, and the expert's that it words anew."""
+        return str(case.reference["lay_caption"]), case.fields[EXPERT]
+
     def prompt(self, condition: str) -> Prompt:
         """Return our own prompt of a condition."""
         _check(condition)

@@ -152,6 +152,11 @@ class PanDent(Task):
         """Return how one sentence about a finding is read; a clinical report stands as it is."""
         return None if condition == REPORT else attribute_reader(_finding(condition))
 
+    def compared_texts(self, case: Case, condition: str) -> tuple[str | None, str | None]:
+        """Return the expert's clinical report, where one is asked for and the case has it."""
+        found = case.reference.get("report") if condition == REPORT else None
+        return (found if isinstance(found, str) else None), None
+
     def prompt(self, condition: str) -> Prompt:
         """Return our own prompt of a condition, with the words of its question put in."""
         _check(condition)
