@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
+from harness.cli.explain_media import media_lines
 from harness.cli.options import printable
 
 Facts: TypeAlias = Mapping[str, Any]
@@ -81,6 +82,8 @@ def _head(paper: _Paper, facts: Facts) -> None:
     paper.line("", f"{facts['state']}{stage}")
     for sentence in facts["why"]:
         paper.line("  ", sentence, hanging="  ")
+    for line in media_lines(facts["media"]):
+        paper.line("  ", line, hanging="  ")
     if facts["sessions_not_ended"]:
         paper.line("  ", _not_ended(facts["sessions_not_ended"]), hanging="  ")
     paper.line("", "")

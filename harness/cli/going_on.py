@@ -46,9 +46,13 @@ def say_how_to_go_on(code: int, opening: Opening, by_model: Totals, invocation: 
     totals: Counter[UnitOutcome] = Counter()
     for counts in by_model.values():
         totals += counts
-    if totals[UnitOutcome.NOT_APPLICABLE]:
+    beyond = {name: counts[UnitOutcome.NOT_APPLICABLE] for name, counts in by_model.items()}
+    for name, plan in opening.work.models.items():
+        if beyond.get(name) and plan.model.inputs == ("text",):
+            say(f"{name} takes text alone: {beyond.pop(name)} units are not applicable to it")
+    if any(beyond.values()):
         say(
-            f"units beyond a model's inputs or limits: {totals[UnitOutcome.NOT_APPLICABLE]} (`harness data "
+            f"units beyond a model's inputs or limits: {sum(beyond.values())} (`harness data "
             "check --models` says by which); shrink or convert images by --image-recipe, or, if that was a "
             "setting, mend it and add --again not_applicable"
         )

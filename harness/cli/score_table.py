@@ -149,8 +149,8 @@ def _row(row: Json, reading: str, layout: _Layout) -> Iterator[str]:
         _interval(metrics.get(layout.columns[0].path), layout.columns[0]),
         layout,
     )
-    coverage = "-" if row["coverage"] is None else _percent(row["coverage"])
     n = _n(row, reading, layout.columns)
+    coverage = "-" if row["coverage"] is None or not n else _percent(row["coverage"])
     yield f"{rank:>3} {name:<{layout.name}}{n:>{layout.n}}{coverage:>{_COVERAGE}}{cells}"
     if row["incomplete"] and reading == "as_answered":
         how = "the files hold no answer for" if row["imported"] else "resume to complete:"

@@ -55,7 +55,8 @@ async def explain_unit(store: Store, ref: str, question: Question, config: Confi
     linked = await store.linked_unit(stored.run.id, unit)
     replayer = Replayer(stored)
     replayed = replayer.replay(unit, linked)
-    sends = list(RecordMaker(stored, replayer).sends(replayed))
+    maker = RecordMaker(stored, replayer)
+    sends = list(maker.sends(replayed))
     policy = snapshot_unit(stored, unit, 0).condition.policy
     state, result = replayed.state, replayed.result
     imported = stored.manifest.models[unit.model].imported
@@ -75,6 +76,7 @@ async def explain_unit(store: Store, ref: str, question: Question, config: Confi
         "stage": result.stage,
         "why": why(result, state, imported=imported),
         "sessions_not_ended": await _not_ended(store, stored),
+        "media": maker.media(unit, sends),
         "asks": costs_of_asks(sends),
         "evidence_cost_usd": total_usd(send.cost_usd for send in sends),
         "spent_usd": total_usd(send.cost_usd for send in sends if send.paid_here),

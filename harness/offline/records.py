@@ -8,7 +8,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import cast
 
-from harness.benchmarks.base import Case
 from harness.benchmarks.steps import unit_of_id
 from harness.cache.rows import Exchange, Link, UnitId
 from harness.canonical import JSON
@@ -58,7 +57,6 @@ class RecordMaker:
     def record(self, replayed: ReplayedUnit) -> dict[str, JSON]:
         """Return a unit's record; every field is there, null where there is nothing to say."""
         unit, result, manifest = replayed.unit, replayed.result, self._stored.manifest
-        index = self._stored.case_index
         condition, model = manifest.conditions[unit.condition], manifest.models[unit.model]
         sends = tuple(self.sends(replayed))
         error = result.error
@@ -83,9 +81,19 @@ class RecordMaker:
             "spent_usd": total_usd(send.cost_usd for send in sends if send.paid_here),
             "prompt": _prompt_json(condition.prompt, model),
             "schema": None if condition.schema is None else _ref_json(condition.schema),
-            "media": _media_json(sends, index.case(index.place(unit.case_id))),
+            "media": self.media(unit, sends),
             "params": None if model.imported else dict(model.params),
         }
+
+    def media(self, unit: UnitId, sends: Sequence[Send]) -> list[JSON]:
+        """Return the media that a unit's answers were asked with, in the order of the case.
+
+        Recipes stand in the stored requests; a unit without an exchange was shown nothing.
+        """
+        index = self._stored.case_index
+        case = index.case(index.place(unit.case_id))
+        documents = [send.exchange.data.request for send in sends if send.link.purpose == "answer"]
+        return media_shown((one for media in case.media.values() for one in media), documents)
 
     def sends(self, replayed: ReplayedUnit) -> Iterator[Send]:
         """Yield every linked exchange in order, earlier rounds and failed sends included."""
@@ -203,10 +211,3 @@ def _ref_json(ref: BlobRef) -> JSON:
     return {"id": ref.id, "sha256": ref.sha256}
 
 
-def _media_json(sends: Sequence[Send], case: Case) -> JSON:
-    """Return the media that the unit's answers were asked with, in the order of the case.
-
-    Recipes stand in the stored requests; a unit without an exchange was shown nothing.
-    """
-    documents = [send.exchange.data.request for send in sends if send.link.purpose == "answer"]
-    return media_shown((one for media in case.media.values() for one in media), documents)
