@@ -19,6 +19,8 @@ class Beyond:
     """Units of one model that would end as `not_applicable`, by the setting that says so."""
 
     counts: dict[str, int] = field(default_factory=dict)
+    asked: int = 0
+    """Units that are asked at all: in a condition that only some cases have, these."""
     unreadable: int = 0
     """Units whose media cannot be sent to anyone."""
     first: dict[str, str] = field(default_factory=dict)
@@ -45,22 +47,25 @@ class Beyond:
         return dict(self.counts)
 
 
-def beyond_limits(benchmark: Benchmark, cases: Collection[Case], plan: ModelPlan) -> Beyond:
-    """Return which cases a model cannot be asked in the main conditions; may read images.
+def beyond_limits(
+    benchmark: Benchmark, cases: Collection[Case], plan: ModelPlan, conditions: Collection[str]
+) -> Beyond:
+    """Return which cases a model cannot be asked in some of these conditions; may read images.
 
-    A case counts once. Those that no model could be sent are counted apart.
+    A case counts once, and only if it is asked in one of them. Those that no model could be sent are counted
+    apart.
     """
     found = Beyond()
-    prompts = {name: benchmark.prompt(name) for name in benchmark.main_conditions}
+    prompts = {name: benchmark.prompt(name) for name in conditions}
     check_frames_can_be_made(benchmark, cases, prompts, [plan.model])
     for case in cases:
+        asked = [name for name in prompts if benchmark.asks(case, name)]
+        found.asked += bool(asked)
         try:
-            if case.problem is not None:
+            if asked and case.problem is not None:
                 raise MediaError(case.problem)
-            for condition, prompt in prompts.items():
-                if not benchmark.asks(case, condition):
-                    continue
-                messages = with_recipes(benchmark.render(case, condition, prompt), plan)
+            for condition in asked:
+                messages = with_recipes(benchmark.render(case, condition, prompts[condition]), plan)
                 build(Request(messages, params=plan.params), plan.model)
         except (MediaLimitError, UnsupportedInputError) as error:
             found.add(case.id, error)

@@ -122,8 +122,12 @@ class _Blobs:
         return None if schema is None else BlobRef(schema.id, self.put(canonical_json(schema.body)))
 
 
-def _conditions(options: RunOptions, benchmark: Benchmark) -> dict[str, ConditionPlan]:
-    names = options.conditions or benchmark.main_conditions
+def condition_names(wanted: Sequence[str], benchmark: Benchmark) -> list[str]:
+    """Return the conditions that are meant, in the benchmark's order: `all`, none (the main ones), or names.
+
+    The same wish is the same run, whatever the user's order. Raises UnknownNameError.
+    """
+    names = wanted or benchmark.main_conditions
     if "all" in names:
         names = benchmark.conditions
     for name in names:
@@ -133,8 +137,12 @@ def _conditions(options: RunOptions, benchmark: Benchmark) -> dict[str, Conditio
             raise UnknownNameError(
                 f"unknown condition {name!r} of {benchmark.name}{meant}; known: {known}, all"
             )
-    # In the benchmark's order, whatever the user's: the same wish is the same run.
-    return {name: _condition(name, options, benchmark) for name in benchmark.conditions if name in names}
+    return [name for name in benchmark.conditions if name in names]
+
+
+def _conditions(options: RunOptions, benchmark: Benchmark) -> dict[str, ConditionPlan]:
+    names = condition_names(options.conditions, benchmark)
+    return {name: _condition(name, options, benchmark) for name in names}
 
 
 def _meant(name: str, conditions: Sequence[str]) -> str:

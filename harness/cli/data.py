@@ -21,6 +21,7 @@ from harness.cli.tables import terminal_width
 from harness.config import Config, load_config
 from harness.exit_codes import OK, USAGE
 from harness.model_choice import image_recipe_of
+from harness.planning import condition_names
 from harness.plans import ModelPlan
 
 
@@ -41,6 +42,7 @@ command.add_command(import_)
     help="Folder with cases.jsonl. Default: the one of harness.toml, else the bundled sample.",
 )
 @click.option("--models", metavar="A,B", help="Also count the cases that are beyond these models' limits.")
+@click.option("--conditions", metavar="A,B", help="In which --models are asked, as for `harness run`.")
 @click.option("--image-recipe", metavar="RECIPE", help="As for `harness run`.")
 @json_option
 @config_option
@@ -48,6 +50,7 @@ def check(
     benchmark: str,
     data: Path | None,
     models: str | None,
+    conditions: str | None,
     image_recipe: str | None,
     as_json: bool,
     config_path: Path | None,
@@ -57,11 +60,12 @@ def check(
     config = load_config(config_path) if models or data is None else Config()
     folder = data or config.benchmark(benchmark).data or known.sample_dir()
     plans = [_plan(name, image_recipe, config, known) for name in comma_list(models)]
+    names = condition_names(comma_list(conditions), known)
     problems = _folder_problems(folder) or known.check(folder)
     cases = None if problems else known.load(folder)
     counts = {} if cases is None else _counts(cases)
     asked = () if cases is None else cases.cases
-    beyond = {one.model.name: beyond_limits(known, asked, one) for one in plans}
+    beyond = {one.model.name: beyond_limits(known, asked, one, names) for one in plans}
     if as_json:
         found = {"benchmark": benchmark, "data": str(folder), "problems": problems, "counts": counts}
         print_json({**found, "beyond": {name: one.to_json() for name, one in beyond.items()}})
@@ -74,7 +78,7 @@ def check(
         return USAGE
     print_counts(counts)
     for name, one in beyond.items():
-        click.echo(f"{name}: {len(asked) - one.total} of {len(asked)} can be sent")
+        click.echo(f"{name}: {one.asked - one.total} of {one.asked} can be sent")
         for told in one.told(name, "cases"):
             click.echo(textwrap.fill(told, terminal_width(), subsequent_indent="  ", break_on_hyphens=False))
     return OK

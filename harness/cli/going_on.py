@@ -52,8 +52,8 @@ def say_how_to_go_on(code: int, opening: Opening, by_model: Totals, invocation: 
             say(f"{name} takes text alone: {beyond.pop(name)} units are not applicable to it")
     if any(beyond.values()):
         say(
-            f"units beyond a model's inputs or limits: {sum(beyond.values())} (`harness data "
-            "check --models` says by which); shrink or convert images by --image-recipe, or, if that was a "
+            f"units beyond a model's inputs or limits: {sum(beyond.values())} (`harness data check --models "
+            "A --conditions B` says by which); shrink or convert images by --image-recipe, or, if that was a "
             "setting, mend it and add --again not_applicable"
         )
     if code == 0:

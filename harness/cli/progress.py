@@ -80,7 +80,7 @@ class Progress:
         """Show what the pools are doing now; `claim_waits`: asks that wait for another process, by model."""
         self._claim_waits = claim_waits
         statuses = {name: pool.status() for name, pool in pools.items() if self._is_shown(name, pool)}
-        self._tell_causes(statuses)
+        self._tell_causes(_by_pool({name: pools[name] for name in statuses}))
         self._tell_closed(statuses)
         if self._terminal:
             for name, status in statuses.items():
@@ -127,13 +127,16 @@ class Progress:
         refused = status.failures.get(ExchangeOutcome.AUTH)
         return f"; check the key in {variable}" if variable and refused else ""
 
-    def _tell_causes(self, statuses: Mapping[str, PoolStatus]) -> None:
-        """Say once what each kind of failure was, in the words of the server or the network."""
-        for name, status in statuses.items():
-            for outcome, message in status.last_messages.items():
-                if (name, outcome) not in self._caused:
-                    self._caused.add((name, outcome))
-                    self.write(f"{name}: {outcome}: {cut(message, CAUSE_WIDTH)}")
+    def _tell_causes(self, pools: Mapping[str, Pool]) -> None:
+        """Say once what each kind of failure was, in the words of the server or the network.
+
+        Of models that share a pool nobody knows whose it was, so they are named together.
+        """
+        for names, pool in pools.items():
+            for outcome, message in pool.status().last_messages.items():
+                if (pool.name, outcome) not in self._caused:
+                    self._caused.add((pool.name, outcome))
+                    self.write(f"{names}: {outcome}: {cut(message, CAUSE_WIDTH)}")
 
     def write(self, text: str) -> None:
         """Print a line, above the bars where there are any."""
@@ -155,6 +158,14 @@ class Progress:
         parts += [faults] if faults else []
         ended = ", ".join(f"{count} {outcome}" for outcome, count in self._failures.get(name, {}).items())
         return "; ".join([*parts, *([f"units: {ended}"] if ended else [])])
+
+
+def _by_pool(pools: Mapping[str, Pool]) -> Mapping[str, Pool]:
+    """Return each pool once, under the names of all models that share it."""
+    names: dict[int, list[str]] = {}
+    for name, pool in pools.items():
+        names.setdefault(id(pool), []).append(name)
+    return {", ".join(found): pools[found[0]] for found in names.values()}
 
 
 def _spent(budget: Budget) -> str:

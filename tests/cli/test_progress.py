@@ -64,6 +64,16 @@ def shown_on_terminal(monkeypatch: pytest.MonkeyPatch) -> str:
     return all_of(master)
 
 
+def test_a_fault_of_models_that_share_a_pool_is_no_single_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    shared, own = Pool("lab m", PoolLimits()), Pool("lab n", PoolLimits())
+    for pool in (shared, own):
+        pool.report(Fault(ExchangeOutcome.BAD_REQUEST, "no"))
+    with Progress({"a": 1, "b": 1, "c": 1}, terminal=False) as progress:
+        for _ in range(2):
+            progress.refresh({"a": shared, "c": own, "b": shared}, spent_by_guess(), {})
+    assert capsys.readouterr().err.splitlines() == ["a, b: bad_request: no", "c: bad_request: no"]
+
+
 def terminal() -> tuple[int, int]:
     """Return both ends of a pseudo terminal."""
     master, slave = pty.openpty()

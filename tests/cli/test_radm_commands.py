@@ -67,6 +67,30 @@ def test_a_case_is_asked_in_its_language_and_each_condition_of_the_cases_that_ha
     assert status.code == 0
 
 
+@pytest.mark.parametrize(
+    ("conditions", "says"),
+    [
+        ([], "a: 0 of 20 can be sent"),
+        (["--conditions", "text"], "a: 20 of 20 can be sent"),
+        (["--conditions", "text_translated"], "a: 6 of 6 can be sent"),
+        (["--conditions", "text_translated,text_images"], "a: 0 of 20 can be sent"),
+        (["--conditions", "text_volume_fps2"], "a: 0 of 9 can be sent"),
+    ],
+)
+def test_what_a_model_cannot_take_is_counted_in_the_conditions_that_are_named(
+    folder: Path, conditions: list[str], says: str
+) -> None:
+    write_config(folder, "http://127.0.0.1:1", ["a"], inputs=["text"])
+    words = ["--benchmark", "radm", "--data", folder / "data", "--models", "a"]
+    done = harness("data", "check", *words, "--config", folder / "harness.toml", *conditions)
+    assert (done.code, says in done.out.splitlines()) == (0, True), done.out + done.err
+
+
+def test_a_condition_that_does_not_exist_is_refused_by_the_check() -> None:
+    done = harness("data", "check", "--benchmark", "radm", "--conditions", "text_image")
+    assert done.code == 2 and "did you mean 'text_images'?" in done.err
+
+
 def test_a_translation_is_asked_once_a_case_and_comes_into_a_folder_of_its_own(folder: Path) -> None:
     with ScriptedServer(answering) as server:
         write_config(folder, server.url, ["a", "b", "t"])
