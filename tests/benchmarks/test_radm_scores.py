@@ -68,7 +68,7 @@ def test_no_mean_is_made_of_the_graded_part_alone() -> None:  # F12 F19
     for path in ("score", "top1", "top3", "top5", "tier.0.share", "RadEdu.score", "RadEdu.chest.top1"):
         assert found[path].value is None, path
         assert found[path].reason.startswith("1 of "), path
-        assert "no grade yet" in found[path].reason
+        assert "no grade that counts" in found[path].reason
     assert found["score"].n == 4
     # What is known stays: a subset whose answers are all graded, and the explicit path with its n.
     assert value(found, "RealClin.score") == (0.8, 1)
@@ -103,7 +103,7 @@ def test_an_ungraded_answer_leaves_no_interval_but_a_reason() -> None:
     table = table_of([Unit(case("a"), FULL), Unit(case("b")), Unit(case("c"), BASIC)])
     found = TASK.intervals(table, "text", {}, FEW)
     assert found["score"].low is None
-    assert "1 of 3 answers have no grade yet" in str(found["score"].reason)
+    assert "1 of 3 answers have no grade that counts" in str(found["score"].reason)
     assert found["graded.share"].low is not None
     assert found["graded_only.score"].low is not None
 
@@ -129,7 +129,7 @@ def test_groups_are_scored_by_subset_subspecialty_and_rarity() -> None:
 def test_the_premium_needs_all_grades_of_its_subset() -> None:
     found = scores(Unit(case("a", rare=True), FULL), Unit(case("b")), Unit(case("c"), NONE))
     assert found["RadEdu.rare_premium"].value is None
-    assert "no grade yet" in found["RadEdu.rare_premium"].reason
+    assert "no grade that counts" in found["RadEdu.rare_premium"].reason
 
 
 def test_paths_are_the_same_whatever_was_scored() -> None:
@@ -208,7 +208,7 @@ def test_a_pair_with_an_ungraded_answer_leaves_no_transition(side: int) -> None:
     found = scores(*both("a", *tiers), *both("b", NONE, FULL), condition=NAME, conditions=PAIR)
     for path in ("improved.share", "improved.count", "mean_difference", "before.score", "relative_change"):
         assert found[path].value is None, path
-        assert "1 of 2 pairs of answers have no grade yet" in found[path].reason
+        assert "1 of 2 pairs of answers have no grade that counts" in found[path].reason
 
 
 def test_pairs_are_of_the_same_repeat() -> None:

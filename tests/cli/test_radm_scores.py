@@ -165,7 +165,7 @@ def test_without_all_grades_nobody_is_ranked_and_the_reason_counts_them(folder: 
         if one["condition"] == "text":
             assert one["rank"] is None
             assert one["as_answered"]["score"]["value"] is None
-            assert "no grade yet" in one["as_answered"]["score"]["reason"]
+            assert "no grade that counts" in one["as_answered"]["score"]["reason"]
             assert one["as_answered"]["graded_only.score"]["value"] is None
     graded_by_hand(folder, leave_out=3)
     partly = score(folder, "--grades", "imported")
@@ -173,8 +173,8 @@ def test_without_all_grades_nobody_is_ranked_and_the_reason_counts_them(folder: 
     assert None in values
     assert any(value is not None for value in values)
     text = " ".join(printed(folder, "--grades", "none").split())
-    assert "a: score, top-1 acc, top-3 acc, top-5 acc: no value: 20 of 20 answers have no grade yet" in text
-    assert "b: score, top-1 acc, top-3 acc, top-5 acc: no value: 16 of 20 answers have no grade yet" in text
+    assert "a: score, top-1 acc, top-3 acc, top-5 acc: no value: 20 of 20 answers have no grade that counts" in text
+    assert "b: score, top-1 acc, top-3 acc, top-5 acc: no value: 16 of 20 answers have no grade that counts" in text
 
 
 def test_a_grader_that_talks_gives_no_grades(folder: Path) -> None:  # F12
