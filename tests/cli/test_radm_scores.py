@@ -173,8 +173,8 @@ def test_without_all_grades_nobody_is_ranked_and_the_reason_counts_them(folder: 
     assert None in values
     assert any(value is not None for value in values)
     text = " ".join(printed(folder, "--grades", "none").split())
-    assert "a: score, top-1 acc, top-3 acc, top-5 acc: no value: 20 of 20 answers have no grade that counts" in text
-    assert "b: score, top-1 acc, top-3 acc, top-5 acc: no value: 16 of 20 answers have no grade that counts" in text
+    assert "a: score, top-1 acc, top-3 acc, top-5 acc: no value: 20 of 20 answers have no grade" in text
+    assert "b: score, top-1 acc, top-3 acc, top-5 acc: no value: 16 of 20 answers have no grade" in text
 
 
 def test_a_grader_that_talks_gives_no_grades(folder: Path) -> None:  # F12

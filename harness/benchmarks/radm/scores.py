@@ -121,8 +121,8 @@ class Answers:
 def ungraded_reason(missing: int, of: int, what: str = "answers") -> str:
     """Return why a number has no value where so many answers, or pairs of them, have no grade."""
     return (
-        f"{missing} of {of} {what} have no grade that counts; import people's (`harness grades`), ask a model "
-        "(`harness step grade`), or ask that model once more (`--again unparsable,truncated`)"
+        f"{missing} of {of} {what} have no grade that counts; import people's (`harness grades`), ask a "
+        "model (`harness step grade`), or ask that model once more (`--again unparsable,truncated`)"
     )
 
 
