@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.benchmarks.medlay.lay_numbers import OUTSIDE, Layout, known
+from harness.benchmarks.medlay.lay_numbers import OUTSIDE, READABLE, Layout, known
 from harness.benchmarks.medlay.lay_scores import values_of_sums
 from harness.benchmarks.scored import MetricColumn, MetricValue, UnitTable
 from harness.scoring.bootstrap import sum_intervals
@@ -116,7 +116,7 @@ def _common(units: UnitTable, layout: Layout) -> _Common:
         order = of_one[np.argsort(keys[of_one], kind="stable")]
         rows.append(order[np.isin(keys[order], shared, assume_unique=True)])
     numbers = np.stack([units.numbers[one] for one in rows], axis=1)
-    for name in (*(f"fk.{one}" for one in ("answer", "reference", "expert", "reduction")), *OUTSIDE):
+    for name in (*READABLE, *OUTSIDE):
         _only_where_all(numbers, layout.at[name], layout.at[known(name)])
     return _Common(numbers, units.clusters[rows[0]], units.repeats[rows[0]], len(seen) - len(shared))
 
