@@ -32,6 +32,8 @@ _HEADERS_SUFFICE: Final = ("image/png", "image/jpeg", "image/webp")
 MAX_BYTES: Final = 512 * 1024 * 1024
 """Larger files are never read into memory."""
 
+_A: Final[Mapping[MediaKind, str]] = {"image": "an image", "video": "a video"}
+
 
 @dataclass(frozen=True, slots=True)
 class Media:
@@ -113,9 +115,6 @@ def _upright_size(media: Media, name: str) -> tuple[int, int]:
         return upright_size(_read(media.path, name, "image"), media.mime)
     except BadImageError as error:
         raise _unusable(name, error) from error
-
-
-_A: Final[Mapping[MediaKind, str]] = {"image": "an image", "video": "a video"}
 
 
 def duration_of(path: Path) -> float | None:

@@ -47,8 +47,6 @@ from harness.errors import MediaError
 from harness.nearest import nearest
 
 Kind: TypeAlias = Literal["frame", "roi", "fit", "convert", "png", "jpeg"]
-Box: TypeAlias = tuple[int, int, int, int]
-"""x0, y0, x1, y1 in pixels; x1 and y1 are the first column and row beyond the box."""
 
 RECIPE_VERSIONS: Final = {"original": 1, "png": 1, "jpeg": 1, "fit": 1, "roi": 1, "frame": 1}
 """Kind of stage -> version, 1 to 99; recipe and version enter the request key, so a changed rule is a new
@@ -244,7 +242,7 @@ def recipe_version(recipe: str, versions: Mapping[str, int] = RECIPE_VERSIONS) -
 
 
 def roi_recipe(box: Sequence[int]) -> str:
-    """Return the recipe that draws a box (x0, y0, x1, y1); whether the image has it shows `box_problem`."""
+    """Return the recipe that draws a box (x0, y0, x1, y1); `box_problem` tells whether the image has it."""
     return str(Stage("roi", "box", tuple(box)))
 
 

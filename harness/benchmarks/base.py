@@ -15,11 +15,9 @@ from harness.media import Media
 from harness.messages import Message, Schema
 
 if TYPE_CHECKING:
-
     from harness.media_reading import MediaReader
     from harness.scoring.intervals import Interval
     from harness.scoring.resampling import Resampling
-
 
 
 @dataclass(frozen=True, slots=True)

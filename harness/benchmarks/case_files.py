@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final, NoReturn
 
 from harness.canonical import JSON
-from harness.errors import CaseFileError, ConfigError
+from harness.errors import CaseFileError
 from harness.nearest import nearest_or_known
 
 CASES_FILE: Final = "cases.jsonl"
@@ -170,19 +169,12 @@ def is_synthetic(folder: Path) -> bool:
     return bool(facts["synthetic"])
 
 
-def copy_folder(source: Path, out: Path) -> None:
-    """Copy a folder of case files. Raises ConfigError where `out` exists and is not an empty folder."""
-    if out.exists() and not out.is_dir():
-        raise ConfigError(f"{str(out)!r} is no folder; name a new or an empty one")
-    if out.is_dir() and any(out.iterdir()):
-        raise ConfigError(f"the folder {str(out)!r} is not empty; name a new or an empty one")
+def line_of(value: Mapping[str, JSON]) -> bytes:
+    """Return an object as a line of a file: as text, or in ASCII where a lone surrogate stands in it."""
     try:
-        shutil.copytree(
-            source, out, dirs_exist_ok=True, copy_function=shutil.copyfile,
-            ignore=shutil.ignore_patterns("__pycache__", "*.py"),
-        )
-    except (shutil.Error, OSError) as error:
-        raise ConfigError(f"cannot write the sample to {str(out)!r}: {error}; change --out") from error
+        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8") + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(value, ensure_ascii=True, allow_nan=False).encode("ascii") + b"\n"
 
 
 def _state(found: os.stat_result) -> tuple[int, ...]:

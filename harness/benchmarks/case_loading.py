@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from harness.benchmarks.base import Case
+from harness.benchmarks.base import Case, CaseSet
 from harness.benchmarks.case_files import CASES_FILE, Fields, Line, Reader, is_synthetic
 from harness.canonical import JSON
 from harness.case_spool import SpooledCases, SpoolWriter
@@ -85,6 +85,23 @@ class CheckedLines:
             kinds = self._form.kinds(value) if self._form.kinds else [_IMAGE] * len(seen)
             case = self._form.case(value, [*map(_wanted, seen, kinds, of_case)])
             spool.append(case, [one for one in seen if isinstance(one, Note)])
+
+
+def load_folder(folder: Path, form: CaseForm, media: MediaReader | None = None) -> CaseSet:
+    """Read a folder of cases without raters; `media` tells what files are, None: each of them is read.
+
+    Raises CaseFileError that names the first bad line, before any medium is read.
+    """
+    reader = Reader(folder)
+    lines = checked_lines(reader, form)
+    reader.raise_first()
+    return CaseSet(cases=lines.cases(folder, media or MediaReader()), synthetic=is_synthetic(folder))
+
+
+def check_folder(folder: Path, form: CaseForm) -> list[str]:
+    """Return everything that is wrong with a folder of cases without raters, unusable media included."""
+    reader = Reader(folder)
+    return folder_problems(reader, checked_lines(reader, form))
 
 
 def checked_lines(reader: Reader, form: CaseForm) -> CheckedLines:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from types import MappingProxyType
 from typing import cast
 
@@ -13,6 +14,7 @@ from harness.benchmarks.scored import MetricValue
 from harness.canonical import JSON
 from harness.errors import ConfigError
 from harness.messages import Schema
+from harness.new_folder import copy_folder
 
 
 class Task:
@@ -27,7 +29,6 @@ class Task:
     image_recipe: str | None = None
     conventions: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     questions: Mapping[str, Question] = MappingProxyType({})
-
     partial_conditions: frozenset[str] = frozenset()
 
     def asks(self, case: Case, condition: str) -> bool:
@@ -57,6 +58,10 @@ class Task:
     def fill(self, value: JSON, answer: str) -> Filled:
         """Return the value as it is: nobody restates answers."""
         return Filled(value)
+
+    def write_sample(self, out: Path) -> None:
+        """Copy the bundled sample, its SYNTHETIC mark included. Raises ConfigError unless `out` is empty."""
+        copy_folder(cast("Benchmark", self).sample_dir(), out)
 
     def unions(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """Return nothing: conditions are scored by themselves alone."""

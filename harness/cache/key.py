@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from harness.canonical import JSON, canonical_json, sha256_hex
 from harness.messages import MediaSlot, WireRequest, WireValue
-from harness.recipes import RECIPE_VERSIONS, recipe_version
+from harness.recipes import recipe_version
 from harness.settings import Provider
 
 KEY_VERSION: Final = 1
@@ -60,12 +60,12 @@ def answer_headers(wire: WireRequest, provider_headers: Mapping[str, str]) -> di
     return _lower_case(provider_headers) | _lower_case(wire.headers)
 
 
-def wire_document(wire: WireRequest, *, recipe_versions: Mapping[str, int] = RECIPE_VERSIONS) -> bytes:
+def wire_document(wire: WireRequest) -> bytes:
     """Return the body of a request as canonical JSON, media by digest.
 
     Raises ValueError for a medium with an unknown recipe.
     """
-    return canonical_json(_by_reference(wire.body, recipe_versions))
+    return canonical_json(_by_reference(wire.body))
 
 
 def stored_document(
@@ -157,18 +157,18 @@ def _lower_case(headers: Mapping[str, str]) -> dict[str, str]:
     return {name.lower(): value for name, value in headers.items()}
 
 
-def _by_reference(value: WireValue, versions: Mapping[str, int]) -> object:
+def _by_reference(value: WireValue) -> object:
     match value:
         case MediaSlot():
-            return _medium(value, versions)
+            return _medium(value)
         case Mapping():
-            return {name: _by_reference(item, versions) for name, item in value.items()}
+            return {name: _by_reference(item) for name, item in value.items()}
         case list() | tuple():
-            return [_by_reference(item, versions) for item in value]
+            return [_by_reference(item) for item in value]
         case _:
             return value
 
 
-def _medium(slot: MediaSlot, versions: Mapping[str, int]) -> object:
-    version = recipe_version(slot.recipe, versions)
+def _medium(slot: MediaSlot) -> object:
+    version = recipe_version(slot.recipe)
     return {"$media": [slot.media.sha256, slot.recipe, version], "prefix": slot.prefix}

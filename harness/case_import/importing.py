@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -10,15 +9,15 @@ from pathlib import Path
 from typing import IO, Final
 
 from harness.benchmarks.base import Case
-from harness.benchmarks.case_files import CASES_FILE, DATASET_FILE
+from harness.benchmarks.case_files import CASES_FILE, DATASET_FILE, line_of
 from harness.canonical import JSON
 from harness.case_import.building import CaseBuilder, RowFaultsError
 from harness.case_import.column_map import ColumnMap
 from harness.case_import.fields import CaseTable
 from harness.case_import.media_files import MediaFiles
-from harness.case_import.new_folder import new_folder
 from harness.case_import.row import Row, Source
 from harness.errors import ImportFileError
+from harness.new_folder import new_folder
 
 SKIPPED_FILE: Final = "skipped.jsonl"
 """Where rows stand that were left out: row, line, id and reasons, one object a line."""
@@ -128,7 +127,7 @@ class _Writing:
             except RowFaultsError as error:
                 self._bad(row, error.reasons, skipped)
                 continue
-            cases.write(_line(value))
+            cases.write(line_of(value))
             self.found.cases += 1
         if self.options.ids is not None and not self._limited:
             self.found.missing_ids = [one for one in self.options.ids if one not in self._places]
@@ -182,12 +181,4 @@ class _Writing:
         if len(self.found.bad) < MOST_KEPT:
             self.found.bad.append(BadRow(row.place, case_id, tuple(reasons)))
         told: dict[str, JSON] = {"row": row.number, "line": row.line, "id": case_id, "reasons": [*reasons]}
-        skipped.write(_line(told))
-
-
-def _line(value: Mapping[str, JSON]) -> bytes:
-    """Return one line of JSON, readable where the text can be encoded (a lone surrogate cannot)."""
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8") + b"\n"
-    except UnicodeEncodeError:
-        return json.dumps(value, ensure_ascii=True, allow_nan=False).encode("ascii") + b"\n"
+        skipped.write(line_of(told))

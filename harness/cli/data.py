@@ -30,7 +30,9 @@ def command() -> None:
     """Check case files, make them from tables, write the sample, convert DICOM and NIfTI."""
 
 
+command.add_command(convert)
 command.add_command(import_)
+command.add_command(translated)
 
 
 @command.command("check", epilog="Example: harness data check --benchmark triage --data data/triage")
@@ -93,10 +95,6 @@ def sample(benchmark: str, out: Path) -> None:
     """Write the bundled synthetic sample, as a pattern for your own case files."""
     get_benchmark(benchmark).write_sample(out)
     click.echo(out)
-
-
-command.add_command(convert)
-command.add_command(translated)
 
 
 def _plan(name: str, image_recipe: str | None, config: Config, benchmark: Benchmark) -> ModelPlan:

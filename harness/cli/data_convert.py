@@ -9,7 +9,16 @@ import click
 
 from harness.cli.options import json_option, print_json, say
 from harness.conversion.libraries import need_libraries, silenced
-from harness.conversion.recipe import Axis, Kind, Recipe, parse_phase, parse_picks, parse_size, parse_window
+from harness.conversion.recipe import (
+    RATES,
+    Axis,
+    Kind,
+    Recipe,
+    parse_phase,
+    parse_picks,
+    parse_size,
+    parse_window,
+)
 from harness.errors import ConfigError
 from harness.exit_codes import INCOMPLETE, OK, USAGE
 
@@ -43,7 +52,9 @@ if TYPE_CHECKING:
     metavar="N",
     help="Side of the square in pixels, padded with black; native: as it is. [512]",
 )
-@click.option("--fps", type=click.IntRange(1, 120), default=10, help="Pictures a second of a clip. [10]")
+@click.option(
+    "--fps", type=click.IntRange(RATES[0], RATES[-1]), default=10, help="Pictures a second of a clip. [10]"
+)
 @click.option(
     "--slice", "picks", metavar="N", help="Which slice becomes an image: from 0, middle or all. [middle]"
 )

@@ -16,7 +16,6 @@ from harness.case_import.fields import CaseTable, case_table
 from harness.case_import.id_list import read_ids
 from harness.case_import.importing import SKIPPED_FILE, Imported, ImportOptions, import_cases
 from harness.case_import.layouts import Layout, get_layout, table_of
-from harness.case_import.new_folder import check_free
 from harness.case_import.opening import open_source
 from harness.case_import.row import Source
 from harness.case_import.text_file import TextFile
@@ -25,6 +24,7 @@ from harness.cli.options import print_json, say, tell
 from harness.cli.tables import Column, render_table
 from harness.errors import ConfigError
 from harness.exit_codes import OK, USAGE
+from harness.new_folder import check_free
 
 _LISTED = 20
 """Bad rows that are listed for people."""

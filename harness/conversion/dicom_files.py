@@ -16,12 +16,9 @@ from pydicom.uid import UID, AllTransferSyntaxes, DeflatedExplicitVRLittleEndian
 
 from harness.conversion.coded_sizes import coded_size
 from harness.conversion.dicom_tags import WANTED, UnreadableTagError, number, raw, whole, word
-from harness.conversion.pictures import Source
+from harness.conversion.pictures import MAX_FRAMES, MAX_PIXELS, Source, fault
 from harness.errors import ConversionError
 
-MAX_PIXELS: Final = 100_000_000
-"""Of one picture: 10,000 x 10,000, more than any detector has."""
-MAX_FRAMES: Final = 20_000
 MAX_INFLATED: Final = 1 << 30
 """Bytes of a data set that is compressed as a whole."""
 MAX_HEADER: Final = 1 << 28
@@ -46,11 +43,6 @@ def open_header(source: Source) -> Dataset:
         raise fault(source, f"its tag {error.keyword} cannot be read") from None
     except OSError as error:
         raise fault(source, f"it cannot be read ({error.strerror})") from None
-
-
-def fault(source: Source, what: str) -> ConversionError:
-    """Return the error that says what is wrong with a file."""
-    return ConversionError(f"{str(source.path)!r}: {what}")
 
 
 def syntax_of(dataset: Dataset) -> UID:

@@ -11,9 +11,9 @@ from pydicom.pixels.processing import apply_color_lut
 from pydicom.pixels.utils import iter_pixels
 from pydicom.uid import DeflatedExplicitVRLittleEndian, JPEG2000TransferSyntaxes, RLELossless
 
-from harness.conversion.dicom_files import fault, open_header, syntax_of
+from harness.conversion.dicom_files import open_header, syntax_of
 from harness.conversion.dicom_tags import UnreadableTagError, item, number, numbers, of_frame, whole, word
-from harness.conversion.pictures import Array, Function, Picture, Source, Table, View, Window
+from harness.conversion.pictures import Array, Function, Picture, Source, Table, View, Window, fault
 
 _SPACINGS: Final = ("PixelSpacing", "ImagerPixelSpacing", "NominalScannedPixelSpacing", "PixelAspectRatio")
 """Whose ratio says how high a pixel is beside its width: the first that is there."""

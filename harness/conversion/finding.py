@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, Literal
 
-from harness.conversion.dicom_files import fault
 from harness.conversion.nifti_files import is_nifti
-from harness.conversion.pictures import Source
+from harness.conversion.pictures import Source, fault
 from harness.errors import ConfigError
 
 Kind = Literal["dicom", "nifti", "nifti.gz"]

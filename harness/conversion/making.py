@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from harness.conversion.dicom_files import fault
 from harness.conversion.fitting import fitted, fitted_size, pixel_ratio, too_large
 from harness.conversion.grey import grey_levels
-from harness.conversion.pictures import Picture, Stack
+from harness.conversion.pictures import Picture, Stack, fault
 from harness.conversion.recipe import Recipe
 from harness.conversion.windowing import Measures, Windowing
 from harness.conversion.writing import Pixels, write_clip, write_image

@@ -17,8 +17,7 @@ from nibabel.nifti2 import Nifti2Header
 from nibabel.orientations import io_orientation
 from numpy.typing import NDArray
 
-from harness.conversion.dicom_files import MAX_FRAMES, MAX_PIXELS, fault
-from harness.conversion.pictures import Array, Source
+from harness.conversion.pictures import MAX_FRAMES, MAX_PIXELS, Array, Source, fault
 
 MAX_BYTES: Final = 16 << 30
 """Of the values of a file, as they are stored without gzip."""

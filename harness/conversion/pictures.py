@@ -1,17 +1,24 @@
-"""One decoded picture of a file, and the stack of them that a clip is made of."""
+"""A file that is converted, one decoded picture of it, and the stack of them that a clip is made of."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from harness.errors import ConversionError
+
 Array = NDArray[Any]
 Function = Literal["LINEAR", "LINEAR_EXACT", "SIGMOID"]
+
+MAX_PIXELS: Final = 100_000_000
+"""Of one picture: 10,000 x 10,000, more than any detector has."""
+MAX_FRAMES: Final = 20_000
+"""Of one file, or slices of a volume in one direction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +27,11 @@ class Source:
 
     path: Path
     name: str
+
+
+def fault(source: Source, what: str) -> ConversionError:
+    """Return the error that says what is wrong with a file."""
+    return ConversionError(f"{str(source.path)!r}: {what}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ CRF: Final = 4
 
 SIZES: Final = range(16, 4097)
 RATES: Final = range(1, 121)
+"""Of `size` in pixels, which are even, and of `fps`."""
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 _GIVEN = re.compile(rf"({_NUMBER})/({_NUMBER})", re.IGNORECASE)
 _TAG = re.compile(r"tag(?::(\d+))?")

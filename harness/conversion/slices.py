@@ -10,11 +10,11 @@ import numpy as np
 from pydicom import Dataset
 
 from harness.conversion.burned_in import PROJECTIONS, burned_in_text
-from harness.conversion.dicom_files import fault, open_header
+from harness.conversion.dicom_files import open_header
 from harness.conversion.dicom_pixels import spacing_of
 from harness.conversion.dicom_tags import UnreadableTagError, functional, item, lenient, raw, whole, word
 from harness.conversion.fitting import pixel_ratio
-from harness.conversion.pictures import Source
+from harness.conversion.pictures import Source, fault
 
 PHASE_KEYS: Final = (
     "StackID", "TemporalPositionIndex", "TemporalPositionIdentifier", "AcquisitionNumber", "EchoTime",

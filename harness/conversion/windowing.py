@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.conversion.dicom_files import fault
 from harness.conversion.grey import measured
-from harness.conversion.pictures import Picture, Stack, View, Window
+from harness.conversion.pictures import Picture, Stack, View, Window, fault
 from harness.conversion.recipe import WindowWish
 
 _BLACK: Final = "all values that count are one, or there are none: the picture is black"

@@ -26,9 +26,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.scoring.mteval_tokens import tokenize_13a
-from harness.scoring.ngrams import Counts, NGrams, ngrams
+from harness.scoring.ngrams import NGRAM_ORDERS, Counts, NGrams, ngrams
 
-SARI_ORDERS: Final = 4
+SARI_ORDERS: Final = NGRAM_ORDERS
 SARI_SUMMANDS: Final = 9 * SARI_ORDERS
 """Numbers kept of a pair for `easse`, of each order 1 to 4: for each operation (add, keep, delete) the
 n-grams that are right, those of the candidate and those of the references.
@@ -204,17 +204,11 @@ def _grams(
 ) -> Iterator[list[_Gram]]:
     """Yield the n-grams of each order that stand anywhere, with how often they do where."""
     _check(references)
-    for order in range(1, SARI_ORDERS + 1):
-        in_source, in_candidate = _counts(source, order), _counts(candidate, order)
-        in_references: Counter[tuple[str, ...]] = Counter()
-        for reference in references:
-            in_references.update(_counts(reference, order))
-        times = len(references)
+    in_source, in_candidate, *in_each = map(ngrams, (source, candidate, *references))
+    times = len(references)
+    for order in range(SARI_ORDERS):
+        before, said, wanted = in_source.counts[order], in_candidate.counts[order], _together(in_each, order)
         yield [
-            (in_source.get(gram, 0) * times, in_candidate.get(gram, 0) * times, in_references.get(gram, 0))
-            for gram in {**in_source, **in_candidate, **in_references}
+            (before.get(gram, 0) * times, said.get(gram, 0) * times, wanted.get(gram, 0))
+            for gram in {**before, **said, **wanted}
         ]
-
-
-def _counts(tokens: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(tokens[start:] for start in range(order)), strict=False))

@@ -95,6 +95,18 @@ def test_a_region_may_fit_an_image_that_its_orientation_turns(tmp_path: Path) ->
     assert check_cases(tmp_path) == []
 
 
+def test_a_region_that_fits_only_the_image_as_it_lies_is_told_by_the_check(tmp_path: Path) -> None:  # F16
+    write(tmp_path, line("a", image="images/a.jpg", roi=[0, 0, 40, 20]))
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    (tmp_path / "images").mkdir(exist_ok=True)
+    Image.new("RGB", (40, 20)).save(tmp_path / "images" / "a.jpg", exif=exif)
+    assert check_cases(tmp_path) == [
+        "case 'a': cannot draw on image 'images/a.jpg': the box 0,0,40,20 (x0,y0,x1,y1) leaves the image, "
+        "which has 20 x 40 pixels; correct the box"
+    ]
+
+
 def test_an_image_that_cannot_be_read_is_the_cases_problem(tmp_path: Path) -> None:  # F16
     write(tmp_path, line("a"))
     (tmp_path / "images" / "a.png").write_bytes(b"no image")

@@ -139,7 +139,7 @@ def test_an_empty_folder_is_taken_and_a_used_one_never(folder: Path) -> None:
     out.mkdir()
     write_translated(folder, out, translations(folder), "by t")
     content = (out / "cases.jsonl").read_bytes()
-    with pytest.raises(ConfigError, match="is no empty folder; name a new or an empty one"):
+    with pytest.raises(ConfigError, match="is not empty; name a new or an empty one"):
         write_translated(folder, out, translations(folder), "by t")
     assert (out / "cases.jsonl").read_bytes() == content
 

@@ -14,10 +14,10 @@ from case_tables import FORMS, image_bytes, imported, in_base64, lines, write_de
 from harness.benchmarks.triage.taxonomy import LABELS
 from harness.case_import.column_map import ColumnPath, Wish, read_wish, resolved
 from harness.case_import.fields import CASE_FIELDS, case_table
-from harness.case_import.new_folder import new_folder
 from harness.case_import.opening import open_source
 from harness.case_import.row import CellError, Row
 from harness.errors import ConfigError, ImportFileError, SpoolError, UnknownNameError
+from harness.new_folder import new_folder
 
 PNG = image_bytes(5)
 

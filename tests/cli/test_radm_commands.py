@@ -124,7 +124,7 @@ def test_a_translation_is_asked_once_a_case_and_comes_into_a_folder_of_its_own(f
         assert len(server.arrivals) == before + 6 + 1
     again = harness(*translated, "--out", folder / "en", *options(folder))
     assert again.code == 2
-    assert "is no empty folder" in again.err
+    assert "is not empty; name a new or an empty one" in again.err
 
 
 def lines(folder: Path) -> list[dict[str, Any]]:

@@ -19,11 +19,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.benchmarks.medlay.lay_numbers import OUTSIDE, Layout, known
+from harness.benchmarks.medlay.lay_numbers import OUTSIDE, READABLE, Layout, known
 from harness.benchmarks.medlay.lay_scores import values_of_sums
 from harness.benchmarks.scored import MetricColumn, MetricValue, UnitTable
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval
+from harness.scoring.pairing import paired_rows
 from harness.scoring.resampling import Resampling, Values
 
 UNION: Final = "ablation"
@@ -106,19 +107,12 @@ class _Common:
 
 
 def _common(units: UnitTable, layout: Layout) -> _Common:
-    most = int(units.repeats.max(initial=0)) + 1
-    keys = units.cases * most + units.repeats
-    places = [np.flatnonzero(units.members == member) for member in range(len(units.conditions))]
-    seen, counts = np.unique(keys, return_counts=True)
-    shared = seen[counts == len(places)]
-    rows = []
-    for of_one in places:
-        order = of_one[np.argsort(keys[of_one], kind="stable")]
-        rows.append(order[np.isin(keys[order], shared, assume_unique=True)])
-    numbers = np.stack([units.numbers[one] for one in rows], axis=1)
-    for name in (*(f"fk.{one}" for one in ("answer", "reference", "expert", "reduction")), *OUTSIDE):
+    wanted = range(len(units.conditions))
+    rows, unpaired = paired_rows(units.cases, units.repeats, units.members, wanted)
+    numbers = units.numbers[rows.T]
+    for name in (*READABLE, *OUTSIDE):
         _only_where_all(numbers, layout.at[name], layout.at[known(name)])
-    return _Common(numbers, units.clusters[rows[0]], units.repeats[rows[0]], len(seen) - len(shared))
+    return _Common(numbers, units.clusters[rows[0]], units.repeats[rows[0]], unpaired)
 
 
 def _only_where_all(numbers: Values, value: int, flag: int) -> None:

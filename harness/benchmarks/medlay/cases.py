@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, cast
 
 from harness.benchmarks.base import Case, CaseSet
 from harness.benchmarks.case_files import (
     Fields,
-    Reader,
-    is_synthetic,
     path_fault,
     shown,
     text_fault,
     text_list_fault,
 )
-from harness.benchmarks.case_loading import CaseForm, checked_lines, folder_problems
+from harness.benchmarks.case_loading import CaseForm, check_folder, load_folder
 from harness.benchmarks.medlay.modalities import MODALITIES
 from harness.canonical import JSON
 from harness.errors import MediaError
-from harness.media import Media
+from harness.media import Media, check_box
 from harness.media_reading import MediaReader
 from harness.nearest import nearest_or_known
 
@@ -46,19 +45,26 @@ def load_cases(folder: Path, media: MediaReader | None = None) -> CaseSet:
     `concepts`. A case whose image cannot be used, or whose region lies outside of it, is kept, with `problem`
     set. Raises CaseFileError that names the first bad line, before any image is read.
     """
-    reader = Reader(folder)
-    lines = checked_lines(reader, case_form())
-    reader.raise_first()
-    return CaseSet(cases=lines.cases(folder, media or MediaReader()), synthetic=is_synthetic(folder))
+    return load_folder(folder, case_form(), media)
 
 
 def check_cases(folder: Path) -> list[str]:
-    """Return everything that is wrong with a folder of MedLayXPlain cases, unusable images included."""
-    reader = Reader(folder)
-    return folder_problems(reader, checked_lines(reader, case_form()))
+    """Return everything that is wrong with a folder of MedLayXPlain cases, unusable images included.
+
+    A region is held against the image upright: its file is looked at once more where the sides alone do not
+    tell. A run finds that out when it draws the box.
+    """
+    return check_folder(folder, replace(case_form(), case=_looked_at))
+
+
+def region_of(case: Case) -> tuple[int, ...] | None:
+    """Return the region of a case, or of a step's case, as x0, y0, x1, y1 in pixels; None: drawn already."""
+    written = case.fields[ROI]
+    return tuple(map(int, written.split(","))) if written else None
 
 
 def case_form() -> CaseForm:
+    """Return how the lines of MedLayXPlain become cases."""
     return CaseForm(_FIELDS, _case_faults, lambda value: [str(value["image"])], _case)
 
 
@@ -114,6 +120,18 @@ def _case(value: Mapping[str, JSON], media: Sequence[Media | MediaError]) -> Cas
         tags=tuple(cast("list[str]", value.get("tags", []))),
         problem=str(image) if isinstance(image, MediaError) else outside,
     )
+
+
+def _looked_at(value: Mapping[str, JSON], media: Sequence[Media | MediaError]) -> Case:
+    case = _case(value, media)
+    region = region_of(case)
+    if case.problem is not None or region is None:
+        return case
+    try:
+        check_box(case.media[ROLE][0], region, str(value["image"]))
+    except MediaError as error:
+        return replace(case, problem=str(error))
+    return case
 
 
 def _outside(roi: list[int] | None, image: Media, name: str) -> str | None:

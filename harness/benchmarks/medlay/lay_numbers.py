@@ -22,7 +22,10 @@ OVERALL: Final = tuple(f"{name}.overall" for name in EVALUATORS)
 OUTSIDE: Final = (*GRADED, *OVERALL)
 """Names of all numbers that come as grades, or are made of them."""
 
-_READABLE: Final = ("answer", "reference", "expert", "reduction")
+READABLE: Final = tuple(f"fk.{name}" for name in ("answer", "reference", "expert", "reduction"))
+"""The reading grades of a unit: of the answer, the lay and the expert caption, and how far the first is below
+the last."""
+
 _DELETED: Final = (6, 7)
 """Places, within the nine numbers of an order, of n-grams deleted rightly and deleted at all."""
 
@@ -31,7 +34,7 @@ _DELETED: Final = (6, 7)
 class Layout:
     """Which number stands where, by the variant of SARI: `hf` keeps one of a unit, `easse` all that it sums.
 
-    Each of `fk.*` and of `OUTSIDE` is a value and whether there is one: 0 and 0 where there is none.
+    Each of `READABLE` and of `OUTSIDE` is a value and whether there is one: 0 and 0 where there is none.
     """
 
     sari: str
@@ -52,7 +55,7 @@ class Layout:
             "rouge_l",
             "three_parts",
             *(("sari",) if self.sari == "hf" else (f"sari_{place}" for place in range(SARI_SUMMANDS))),
-            *_with_flags(f"fk.{name}" for name in _READABLE),
+            *_with_flags(READABLE),
             *_with_flags(OUTSIDE),
         )
 
@@ -116,7 +119,7 @@ def lay_numbers(
     )
 
 
-def _with_flags(names: Iterator[str] | Sequence[str]) -> Iterator[str]:
+def _with_flags(names: Sequence[str]) -> Iterator[str]:
     for name in names:
         yield from (name, known(name))
 

@@ -29,7 +29,7 @@ from typing import Final
 import numpy as np
 
 from harness.benchmarks.medlay.attribute_means import SCALE
-from harness.benchmarks.medlay.lay_numbers import OUTSIDE, OVERALL, Layout, known
+from harness.benchmarks.medlay.lay_numbers import OUTSIDE, OVERALL, READABLE, Layout, known
 from harness.benchmarks.medlay.modalities import MODALITIES
 from harness.benchmarks.scored import MetricValue, UnitNumbers, UnitTable
 from harness.scoring.bootstrap import sum_intervals
@@ -100,8 +100,8 @@ def values_of_sums(sums: Values, layout: Layout) -> dict[str, Values]:
         "words": ratio(of["words"], answered),
         "length_ratio": ratio(of["candidate_length"], of["reference_length"]),
     }
-    for name in ("answer", "reference", "expert", "reduction"):
-        found[f"fk.{name}"] = ratio(of[f"fk.{name}"], of[known(f"fk.{name}")])
+    for name in READABLE:
+        found[name] = ratio(of[name], of[known(name)])
     usable = ratio(answered, units)
     for name in OUTSIDE:
         found[name] = SCALE * ratio(of[name], of[known(name)]) * usable
@@ -118,9 +118,8 @@ def lay_unit_scores(numbers: Sequence[float], layout: Layout) -> dict[str, float
     }
     if layout.sari == "hf":
         found["sari"] = numbers[at["sari"]]
-    for name in ("answer", "reference", "expert", "reduction"):
-        there = numbers[at[known(f"fk.{name}")]]
-        found[f"fk.{name}"] = numbers[at[f"fk.{name}"]] if there else None
+    for name in READABLE:
+        found[name] = numbers[at[name]] if numbers[at[known(name)]] else None
     return found
 
 
@@ -132,7 +131,7 @@ def _metrics(sums: Values, layout: Layout, why_none: str) -> Iterator[tuple[str,
         units, reason = n, why_none
         if path == "words":
             units, reason = answered, _NO_ANSWERS if n else why_none
-        elif path.startswith("fk."):
+        elif path in READABLE:
             units, reason = int(sums[at[known(path)]]), _NOT_READABLE if n else why_none
         elif path in OUTSIDE:
             graded = int(sums[at[known(path)]])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from harness.benchmarks.base import Case
-from harness.benchmarks.medlay.cases import ROI, ROLE
+from harness.benchmarks.medlay.cases import ROLE, region_of
 from harness.errors import MediaError
 from harness.messages import ImagePart
+from harness.recipes import roi_recipe
 
 
 def image_part(case: Case) -> ImagePart:
@@ -16,5 +17,5 @@ def image_part(case: Case) -> ImagePart:
     images = case.media.get(ROLE, ())
     if not images:
         raise MediaError(f"case {case.id!r} has no usable image: {case.problem or 'none was loaded'}")
-    region = case.fields[ROI]
-    return ImagePart(images[0], f"roi:box={region}") if region else ImagePart(images[0])
+    region = region_of(case)
+    return ImagePart(images[0]) if region is None else ImagePart(images[0], roi_recipe(region))

@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
 from harness.benchmarks.base import Benchmark, Case, CaseSet, Prompt, Question
-from harness.benchmarks.case_files import copy_folder
 from harness.benchmarks.medlay.attributes import QUESTIONS
 from harness.benchmarks.medlay.cases import EXPERT, check_cases, load_cases
 from harness.benchmarks.medlay.roi import image_part
@@ -99,10 +98,6 @@ class MedLay(Task):
     def sample_dir(self) -> Path:
         """Return the folder of the bundled synthetic sample."""
         return Path(__file__).parent / "sample"
-
-    def write_sample(self, out: Path) -> None:
-        """Copy the bundled sample, its SYNTHETIC mark included. Raises ConfigError unless `out` is empty."""
-        copy_folder(self.sample_dir(), out)
 
     def load(self, folder: Path, media: MediaReader | None = None) -> CaseSet:
         """Read a folder of case files. Raises CaseFileError that names the line and the mend."""

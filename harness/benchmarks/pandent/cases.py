@@ -9,14 +9,12 @@ from typing import Final, cast
 from harness.benchmarks.base import Case, CaseSet
 from harness.benchmarks.case_files import (
     Fields,
-    Reader,
-    is_synthetic,
     path_fault,
     shown,
     text_fault,
     text_list_fault,
 )
-from harness.benchmarks.case_loading import CaseForm, checked_lines, folder_problems
+from harness.benchmarks.case_loading import CaseForm, check_folder, load_folder
 from harness.benchmarks.pandent.consistency import RULES, conflicts, missing_teeth
 from harness.benchmarks.pandent.finding_values import teeth_faults, value_faults, value_of
 from harness.benchmarks.pandent.findings import BY_ID, FINDINGS
@@ -45,16 +43,12 @@ def load_cases(folder: Path, media: MediaReader | None = None) -> CaseSet:
     whose image cannot be used is kept, with `problem` set. Raises CaseFileError that names the first bad
     line, before any image is read.
     """
-    reader = Reader(folder)
-    lines = checked_lines(reader, case_form())
-    reader.raise_first()
-    return CaseSet(cases=lines.cases(folder, media or MediaReader()), synthetic=is_synthetic(folder))
+    return load_folder(folder, case_form(), media)
 
 
 def check_cases(folder: Path) -> list[str]:
     """Return everything that is wrong with a folder of PanDent cases, unusable images included."""
-    reader = Reader(folder)
-    return folder_problems(reader, checked_lines(reader, case_form()))
+    return check_folder(folder, case_form())
 
 
 def case_form() -> CaseForm:

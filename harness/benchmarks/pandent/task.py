@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final
 
 from harness.answers.readings import TextReader
 from harness.benchmarks.base import Benchmark, Case, CaseSet, Prompt
-from harness.benchmarks.case_files import copy_folder
 from harness.benchmarks.pandent.answers.reader import attribute_reader
 from harness.benchmarks.pandent.cases import ROLE, check_cases, load_cases
 from harness.benchmarks.pandent.findings import ABBREVIATIONS, BY_ID, FINDINGS, TABLE2
@@ -130,10 +129,6 @@ class PanDent(Task):
     def sample_dir(self) -> Path:
         """Return the folder of the bundled synthetic sample."""
         return Path(__file__).parent / "sample"
-
-    def write_sample(self, out: Path) -> None:
-        """Copy the bundled sample, its SYNTHETIC mark included. Raises ConfigError unless `out` is empty."""
-        copy_folder(self.sample_dir(), out)
 
     def load(self, folder: Path, media: MediaReader | None = None) -> CaseSet:
         """Read a folder of case files. Raises CaseFileError that names the line and the mend."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from harness.benchmarks.radm.ranking import RANKS
 from harness.canonical import JSON
 
 KEY: Final = "diagnoses"
-RANKS: Final = 5
 
 _LIST_KEYS: Final = frozenset(
     {KEY, "differential_diagnoses", "differential_diagnosis", "differentials", "诊断", "鉴别诊断", "诊断列表"}

@@ -9,14 +9,12 @@ from typing import Final, cast
 from harness.benchmarks.base import Case, CaseSet
 from harness.benchmarks.case_files import (
     Fields,
-    Reader,
-    is_synthetic,
     path_fault,
     shown,
     text_fault,
     text_list_fault,
 )
-from harness.benchmarks.case_loading import CaseForm, checked_lines, folder_problems
+from harness.benchmarks.case_loading import CaseForm, check_folder, load_folder
 from harness.canonical import JSON
 from harness.errors import MediaError
 from harness.media import Media, MediaKind
@@ -64,16 +62,12 @@ def load_cases(folder: Path, media: MediaReader | None = None) -> CaseSet:
     line names. A case of which one image or clip cannot be used is kept, with `problem` set and no media.
     Raises CaseFileError that names the first bad line, before any medium is read.
     """
-    reader = Reader(folder)
-    lines = checked_lines(reader, case_form())
-    reader.raise_first()
-    return CaseSet(cases=lines.cases(folder, media or MediaReader()), synthetic=is_synthetic(folder))
+    return load_folder(folder, case_form(), media)
 
 
 def check_cases(folder: Path) -> list[str]:
     """Return everything that is wrong with a folder of RadM cases, unusable media included."""
-    reader = Reader(folder)
-    return folder_problems(reader, checked_lines(reader, case_form()))
+    return check_folder(folder, case_form())
 
 
 def line_faults(value: Mapping[str, JSON]) -> Iterator[str]:

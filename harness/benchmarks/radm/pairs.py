@@ -15,6 +15,7 @@ from harness.benchmarks.radm.scores import Answers, ungraded_reason
 from harness.benchmarks.scored import MetricValue, UnitNumbers, UnitTable
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import BCA, Interval
+from harness.scoring.pairing import paired_rows
 from harness.scoring.resampling import Resampling
 
 MEANS: Final = ("mean_difference", "relative_change", "before.score", "after.score")
@@ -68,13 +69,7 @@ def pairs_of(units: UnitTable) -> Pairs:
 
     `numbers` of a pair are those of its first unit, whose case they share.
     """
-    most = int(units.repeats.max(initial=0)) + 1
-    keys = units.cases * most + units.repeats
-    first, second = (np.flatnonzero(units.members == member) for member in (0, 1))
-    both, at_first, at_second = np.intersect1d(
-        keys[first], keys[second], assume_unique=True, return_indices=True
-    )
-    rows = first[at_first], second[at_second]
+    rows, unpaired = paired_rows(units.cases, units.repeats, units.members, (0, 1))
     one, other = (Answers(units.numbers[places]) for places in rows)
     return Pairs(
         before=one.of("fifths").astype(np.int64),
@@ -84,7 +79,7 @@ def pairs_of(units: UnitTable) -> Pairs:
         numbers=one.numbers,
         clusters=units.clusters[rows[0]],
         repeats=units.repeats[rows[0]],
-        unpaired=len(first) + len(second) - 2 * len(both),
+        unpaired=unpaired,
     )
 
 

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from harness.benchmarks.base import Filled
-from harness.benchmarks.radm.answer_forms import KEY, RANKS, in_our_form
+from harness.benchmarks.radm.answer_forms import KEY, in_our_form
+from harness.benchmarks.radm.ranking import RANKS
 from harness.canonical import JSON
 
 _NO_WORD: Final = re.compile(r"[\W_]+")

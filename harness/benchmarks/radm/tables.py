@@ -17,6 +17,7 @@ from harness.benchmarks.radm.conditions import (
     TEXT_VOLUME_FPS2,
     TEXT_VOLUME_FPS10,
 )
+from harness.benchmarks.radm.ranking import TOP
 from harness.benchmarks.radm.scores import NUMBERS
 from harness.benchmarks.scored import MetricColumn, ScoreTable
 
@@ -48,7 +49,7 @@ _LEGEND: Final = (
     "more within the first k; tiers: 0 none, 1 basic recognition, 2 partial, 3 comprehensive; an unusable "
     "answer scores 0"
 )
-_ACCURACIES: Final = tuple(MetricColumn(f"top{k}", (f"top-{k}", "acc")) for k in (1, 3, 5))
+_ACCURACIES: Final = tuple(MetricColumn(f"top{k}", (f"top-{k}", "acc")) for k in TOP)
 _SUBSETS: Final = (
     MetricColumn("RadEdu.score", ("RadEdu", "score")),
     MetricColumn("RealClin.score", ("RealClin", "score")),

@@ -12,7 +12,6 @@ from pathlib import Path
 from types import MappingProxyType
 
 from harness.benchmarks.base import Case, CaseSet, Filled, Prompt
-from harness.benchmarks.case_files import copy_folder
 from harness.benchmarks.prompts import load_prompt, load_schema
 from harness.benchmarks.radm import conditions as shown
 from harness.benchmarks.radm.answer_forms import in_our_form
@@ -41,10 +40,6 @@ class RadM(ScoredTask):
     def sample_dir(self) -> Path:
         """Return the folder of the bundled synthetic sample."""
         return Path(__file__).parent / "sample"
-
-    def write_sample(self, out: Path) -> None:
-        """Copy the bundled sample, its SYNTHETIC mark included. Raises ConfigError unless `out` is empty."""
-        copy_folder(self.sample_dir(), out)
 
     def load(self, folder: Path, media: MediaReader | None = None) -> CaseSet:
         """Read a folder of case files. Raises CaseFileError that names the line and the mend."""

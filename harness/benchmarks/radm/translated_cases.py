@@ -9,17 +9,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.benchmarks.case_files import CASES_FILE, DATASET_FILE, Reader
+from harness.benchmarks.case_files import CASES_FILE, DATASET_FILE, Reader, line_of
 from harness.benchmarks.case_loading import without_faults
 from harness.benchmarks.radm.cases import FIELDS, line_faults, media_paths
 from harness.canonical import JSON
 from harness.errors import ConfigError
+from harness.new_folder import new_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ def write_translated(folder: Path, out: Path, translations: Mapping[str, Transla
     A case that has `history_en` keeps it; one whose history is not the one that was translated gets none.
     `note` is added to that of `dataset.json`: who translated. Media are hard links where the file system has
     them, else copies. Raises CaseFileError for case files with a fault, ConfigError where `out` is in use,
-    where nothing can be filled in, and where a file cannot be read or written.
+    where nothing can be filled in, and where a medium is missing, SpoolError where the disk fails.
     """
     lines = _sound_lines(folder)
     made = [_filled(value, translations) for value in lines]
@@ -61,12 +60,15 @@ def write_translated(folder: Path, out: Path, translations: Mapping[str, Transla
             f"changed, {len(report.missing)} were not translated, {len(report.kept)} have one already); name "
             "the folder that the run was asked with"
         )
-    with _new_folder(out) as place:
+    with new_folder(out) as draft:
         for value in lines:
             for name in media_paths(value):
-                _put(folder / name, place / name)
-        _write(place / DATASET_FILE, json.dumps(_facts(folder, note), indent=2, ensure_ascii=False) + "\n")
-        _write(place / CASES_FILE, "".join(f"{_line(value)}\n" for value, _ in made))
+                _put(folder / name, draft.path / name)
+        facts = json.dumps(_facts(folder, note), indent=2, ensure_ascii=False)
+        (draft.path / DATASET_FILE).write_bytes(f"{facts}\n".encode())
+        with (draft.path / CASES_FILE).open("wb") as cases:
+            cases.writelines(line_of(value) for value, _ in made)
+        draft.keep()
     return report
 
 
@@ -108,26 +110,6 @@ def _facts(folder: Path, note: str) -> dict[str, JSON]:
     return {**facts, "note": f"{before}; {note}" if before else note}
 
 
-@contextmanager
-def _new_folder(out: Path) -> Iterator[Path]:
-    """Give a folder beside `out` that takes its name when all is written, and is gone if anything fails."""
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise ConfigError(f"{str(out)!r} is no empty folder; name a new or an empty one with --out")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        place = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
-    except OSError as error:
-        raise ConfigError(f"cannot write to {str(out.parent)!r}: {error.strerror}; change --out") from error
-    try:
-        yield place
-        place.chmod(0o755)
-        place.replace(out)
-    except OSError as error:
-        raise ConfigError(f"cannot write {str(out)!r}: {error}; change --out or --data") from error
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
-
-
 def _put(source: Path, target: Path) -> None:
     if target.exists():
         return  # two cases may show one file
@@ -138,16 +120,3 @@ def _put(source: Path, target: Path) -> None:
         raise ConfigError(f"the file {str(source)!r} does not exist; add it or correct the case") from error
     except OSError:
         shutil.copyfile(source, target)
-
-
-def _line(value: Mapping[str, JSON]) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:  # half a surrogate pair, which the file had as an escape
-        return json.dumps(value)
-    return text
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_bytes(text.encode("utf-8"))

@@ -32,6 +32,7 @@ from harness.benchmarks.scored import MetricValue, UnitTable
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval
 from harness.scoring.multilabel import exact_mean
+from harness.scoring.pairing import paired_rows
 from harness.scoring.proportions import clopper_pearson
 from harness.scoring.resampling import Resampling, Values
 
@@ -128,8 +129,8 @@ def _all_pairs(units: UnitTable, conventions: Mapping[str, str]) -> Iterator[tup
 def _pairs(units: UnitTable, scores: _Fractions, singles: Sequence[str]) -> _Pairs:
     """Pair units of the same case and repeat; whatever is missing in one condition has no pair."""
     names = ("both", *singles)
-    places = [np.flatnonzero(units.members == units.conditions.index(name)) for name in names]
-    paired, unpaired = _same_questions(units, places)
+    wanted = [units.conditions.index(name) for name in names]
+    paired, unpaired = paired_rows(units.cases, units.repeats, units.members, wanted)
     both, *alone = (scores.at(rows) for rows in paired)
     without = alone[0] if len(alone) == 1 else _larger(*alone)
     gain = both.less(without)
@@ -146,25 +147,6 @@ def _pairs(units: UnitTable, scores: _Fractions, singles: Sequence[str]) -> _Pai
     }
     clusters, repeats = units.clusters[paired[0]], units.repeats[paired[0]]
     return _Pairs(columns, clusters, repeats, unpaired, f"no case was scored in all of: {', '.join(names)}")
-
-
-def _same_questions(
-    units: UnitTable, places: Sequence[NDArray[np.intp]]
-) -> tuple[list[NDArray[np.intp]], int]:
-    """Return the rows of each condition that have a partner in all others, in one order, and how many cases
-    (with their repeat) have some but not all."""
-    most = int(units.repeats.max(initial=0)) + 1
-    keys = [units.cases[rows] * most + units.repeats[rows] for rows in places]
-    shared = keys[0]
-    for other in keys[1:]:
-        shared = np.intersect1d(shared, other, assume_unique=True)
-    shared = np.sort(shared)
-    paired = []
-    for key, rows in zip(keys, places, strict=True):
-        order = np.argsort(key, kind="stable")
-        paired.append(rows[order[np.searchsorted(key[order], shared)]] if len(shared) else rows[:0])
-    seen = len(np.unique(np.concatenate(keys)))
-    return paired, seen - len(shared)
 
 
 def _case_f1(units: UnitTable, empty: float) -> _Fractions:

@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from harness.benchmarks.base import Case, CaseSet, Filled, Prompt
-from harness.benchmarks.case_files import copy_folder
 from harness.benchmarks.prompts import check_placeholders, load_prompt, load_schema, placeholders, render
 from harness.benchmarks.scored import MetricColumn, MetricValue, Scored, ScoreTable, UnitTable
 from harness.benchmarks.task import Task
@@ -96,10 +95,6 @@ class Triage(Task):
     def sample_dir(self) -> Path:
         """Return the folder of the bundled synthetic sample."""
         return Path(__file__).parent / "sample"
-
-    def write_sample(self, out: Path) -> None:
-        """Copy the bundled sample, its SYNTHETIC mark included. Raises ConfigError unless `out` is empty."""
-        copy_folder(self.sample_dir(), out)
 
     def load(self, folder: Path, media: MediaReader | None = None) -> CaseSet:
         """Read a folder of case files. Raises CaseFileError that names the line and the mend."""

@@ -57,3 +57,15 @@ def check_free(out: Path) -> None:
             raise ConfigError(f"the folder {str(out)!r} is not empty; name a new or an empty one")
     elif os.path.lexists(out):
         raise ConfigError(f"{str(out)!r} is no folder; name a new or an empty one")
+
+
+def copy_folder(source: Path, out: Path) -> None:
+    """Copy a folder without its code. Raises ConfigError where `out` is taken or cannot be written."""
+    check_free(out)
+    try:
+        shutil.copytree(
+            source, out, dirs_exist_ok=True, copy_function=shutil.copyfile,
+            ignore=shutil.ignore_patterns("__pycache__", "*.py"),
+        )
+    except (shutil.Error, OSError) as error:
+        raise ConfigError(f"cannot write {str(out)!r}: {error}; change --out") from error
