@@ -17,7 +17,6 @@ from harness.canonical import JSON, canonical_json, sha256_hex
 from harness.case_spool import broken_cases, case_ids, chosen_cases, snapshot_digest
 from harness.config import Config
 from harness.errors import ConfigError, UnknownNameError
-from harness.frames.needed import check_frames_can_be_made
 from harness.manifest import BlobRef, ConditionWanted, Manifest, ModelWanted, ReformatWanted
 from harness.media_reading import MediaReader
 from harness.messages import Schema, Structured
@@ -78,8 +77,6 @@ def make_plan(
     conditions = _conditions(options, benchmark)
     cases = _cases(options, config, benchmark, media) if followed is None else followed.cases
     asked = _asked(benchmark, cases, conditions)
-    prompts = {name: plan.prompt for name, plan in conditions.items()}
-    check_frames_can_be_made(benchmark, cases.cases, prompts, [plan.model for plan in models.values()])
     reformat = any(model.reformatter for model in models.values())
     manifest = Manifest(
         benchmark=benchmark.name,

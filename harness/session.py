@@ -15,6 +15,7 @@ from harness.cache.store import Store
 from harness.canonical import JSON
 from harness.collecting import standing_objects_left_alone
 from harness.errors import ConfigError, MissingKeyError, UnknownNameError
+from harness.frames.needed import check_frames_can_be_made
 from harness.nearest import nearest
 from harness.open_files import file_limit, most_in_flight
 from harness.outcomes import SHOWN_AS_FAILED, UNUSABLE, USABLE, UnitOutcome
@@ -52,6 +53,13 @@ class Live:
 def open_plans(plan: Plan, opening: Opening) -> list[ModelPlan]:
     """Return the models that this session will ask, with their reformatters."""
     return [one for name, one in plan.models.items() if opening.open_by_model[name]]
+
+
+def check_frames(plan: Plan, opening: Opening) -> None:
+    """Raise ConfigError where this session would show a model frames of clips, and nothing can make them."""
+    prompts = {name: condition.prompt for name, condition in plan.conditions.items()}
+    asked = [one.model for one in open_plans(plan, opening)]
+    check_frames_can_be_made(plan.benchmark, plan.cases.cases, prompts, asked)
 
 
 def needed_keys(plan: Plan, opening: Opening, environment: Mapping[str, str]) -> dict[str, str]:

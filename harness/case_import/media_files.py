@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -186,7 +186,7 @@ class MediaFiles:
             path.parent.mkdir(exist_ok=True)
             incoming.rename(path)
             self._new.append(path)
-        return Taken(relative, found)
+        return Taken(relative, replace(found, path=path))
 
 
 def kind_in_base64(text: str) -> str | None:

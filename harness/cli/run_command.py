@@ -38,7 +38,7 @@ from harness.providers.litellm_presence import check_installed
 from harness.run_opening import Opening, look_at, note_media, open_run
 from harness.run_options import RunOptions, SessionOptions, read_run_options
 from harness.served_models import served_as, served_notes, together
-from harness.session import check_budget, check_headers, needed_keys, open_plans
+from harness.session import check_budget, check_frames, check_headers, needed_keys, open_plans
 from harness.settings import Model
 from harness.state_reading import read_totals
 from harness.twins import twin_notes
@@ -98,6 +98,7 @@ async def start(invocation: Invocation, config: Config, url: str, resumed: Run |
         _introduce(plan, url)
         store = await as_it_is.get()
         found = await _look(store, plan, invocation.session)
+        check_frames(plan, found)
         if invocation.dry_run:
             return await _dry_run(invocation, plan, store, found, config)
         _check_name(invocation.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -250,12 +251,14 @@ def _metrics(column: MetricColumn, rows: Sequence[Json]) -> Iterator[Json]:
 
 
 def _order(row: Json, columns: Sequence[MetricColumn]) -> tuple[bool, float, str]:
-    """Ranked models by rank, then the others by value: the same order in both readings."""
+    """Ranked models by rank, then the others by value, at last those without: the same order in both
+    readings.
+    """
     if row["rank"] is not None:
         return False, row["rank"], row["model"]
     metric = row["as_answered"].get(columns[0].path) if columns else None
     value = None if metric is None else metric["value"]
-    return True, -(value or 0.0), row["model"]
+    return True, math.inf if value is None else -value, row["model"]
 
 
 def _number(metric: Json | None, column: MetricColumn) -> str:

@@ -1,14 +1,16 @@
 """Clips opened with PyAV: when their frames are shown, and frames as JPEG. Nothing else imports it.
 
-A frame is what FFmpeg decodes, upright by the file's rotation, without scaling (pixels that are not square
-stay as they are stored). Colours become RGB by the matrix and the range that the file states; where it states
-none, by BT.601 and the range of its pixel format, as FFmpeg and OpenCV do. Then JPEG of quality 95 without
-chroma subsampling; grey formats stay grey. A changed rule needs a new version in `recipes.RECIPE_VERSIONS`.
+A frame is what FFmpeg decodes, turned and mirrored as the file says, without scaling (pixels that are not
+square stay as they are stored). Colours become RGB by the matrix and the range that the file states; where it
+states none, by BT.601 and the range of its pixel format, as FFmpeg and OpenCV do. Then JPEG of quality 95
+without chroma subsampling; grey formats stay grey. A changed rule needs a new version in
+`recipes.RECIPE_VERSIONS`.
 """
 
 from __future__ import annotations
 
 import io
+import struct
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -159,7 +161,7 @@ def _jpeg(frame: VideoFrame) -> bytes:
     """Return a frame as JPEG."""
     from PIL import Image
 
-    image = Image.fromarray(_upright(_pixels(frame), frame.rotation))
+    image = Image.fromarray(_upright(_pixels(frame), _turning(frame)))
     target = io.BytesIO()
     image.save(target, format="JPEG", quality=QUALITY, subsampling=0)
     return target.getvalue()
@@ -197,8 +199,25 @@ def _stretched(grey: Any) -> Any:
     return np.clip(np.rint((grey.astype(np.float64) - 16) * (255 / 219)), 0, 255).astype(np.uint8)
 
 
-def _upright(pixels: Any, degrees: int) -> Any:
-    """Turn samples counter-clockwise by a multiple of 90 degrees; by any other angle, not at all."""
+def _turning(frame: VideoFrame) -> tuple[int, int, int, int]:
+    """Return a, b, c and d of the file's matrix: a picture's point (x, y) is shown at (ax + cy, bx + dy)."""
+    sides: Any = frame.side_data  # PyAV's stubs know one kind alone
+    if "DISPLAYMATRIX" not in sides:
+        return 1, 0, 0, 1
+    # Nine numbers, a row of three after the other, in the order of ISO/IEC 14496-12, 8.3.2.
+    a, b, _, c, d = struct.unpack("=5i", bytes(sides["DISPLAYMATRIX"])[:20])
+    return a, b, c, d
+
+
+def _upright(pixels: Any, turning: tuple[int, int, int, int]) -> Any:
+    """Turn samples by quarters and mirror them, as a matrix says; by any other matrix, not at all."""
     import numpy as np
 
-    return np.ascontiguousarray(np.rot90(pixels, degrees // 90)) if degrees % 90 == 0 else pixels
+    a, b, c, d = turning
+    if not (b or c) and a and d:
+        across, down = a, d
+    elif not (a or d) and b and c:
+        pixels, across, down = pixels.swapaxes(0, 1), c, b
+    else:
+        return pixels
+    return np.ascontiguousarray(pixels[:: 1 if down > 0 else -1, :: 1 if across > 0 else -1])

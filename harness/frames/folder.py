@@ -40,9 +40,12 @@ class FrameFolder:
         return found
 
     def holds(self, clip: str, indices: Iterable[int]) -> bool:
-        """Tell whether all these frames are kept; not whether they are sound."""
+        """Tell whether all these frames are kept; not whether they are sound. What cannot be seen is not."""
         place = self._place(clip)
-        return all((place / f"{index}.jpg").exists() for index in indices)
+        try:
+            return all((place / f"{index}.jpg").exists() for index in indices)
+        except OSError:  # of a folder of somebody else's, say
+            return False
 
     def write(self, clip: str, index: int, jpeg: bytes) -> None:
         """Keep a frame. Raises OSError where that cannot be done; nothing half-written is left."""

@@ -83,6 +83,7 @@ async def follow(store: Store, options: RunOptions) -> Followed:
     chosen = _Chosen(stored, options, step)
     spool, skipped = SpoolWriter(), Counter[tuple[str, str, str]]()
     places: Mapping[str, Media] = {}
+    lost = 0
     if step.shows_media:
         places = await media_places(store, get_benchmark(step.benchmark), stored.cases.cases, folder)
     async for replayed in replay_units(store, stored, Replayer(stored)):
@@ -92,18 +93,18 @@ async def follow(store: Store, options: RunOptions) -> Followed:
         if isinstance(made, NoCase):
             skipped[replayed.unit.model, replayed.unit.condition, made.why] += 1
         else:
-            spool.append(with_places(made, places) if made.media else made)
+            case = with_places(made, places) if made.media else made
+            lost += case.problem is not None
+            spool.append(case)
     cases = spool.finish()
-    if not len(cases):
-        why = Counter[str]()
-        for (_, _, one), units in skipped.items():
-            why[one] += units
-        told = ", ".join(f"{one} {units}" for one, units in sorted(why.items()))
+    if lost and lost == len(cases):
+        # Kept as a run, it would hold the step's name with cases that nobody can be asked about.
         raise ConfigError(
-            f"run {run.name!r} has no answer that the step {step.kind!r} could look at"
-            f"{f' ({told})' if told else ''}; choose others, or ask for answers first: "
-            f"`harness resume {shlex.quote(run.name)}`"
+            f"none of the files that the step {step.kind!r} shows was found where run {run.name!r} read it; "
+            "give --data the folder of the case files"
         )
+    if not len(cases):
+        raise _nothing_to_show(run, step, skipped)
     wanted = StepWanted(
         kind=step.kind,
         source=run.digest,
@@ -112,6 +113,18 @@ async def follow(store: Store, options: RunOptions) -> Followed:
         not_shown=tuple(NotShown(*key, units) for key, units in sorted(skipped.items())),
     )
     return Followed(run, wanted, CaseSet(cases, synthetic=stored.manifest.synthetic))
+
+
+def _nothing_to_show(run: Run, step: Step, skipped: Mapping[tuple[str, str, str], int]) -> ConfigError:
+    why = Counter[str]()
+    for (_, _, one), units in skipped.items():
+        why[one] += units
+    told = ", ".join(f"{one} {units}" for one, units in sorted(why.items()))
+    return ConfigError(
+        f"run {run.name!r} has no answer that the step {step.kind!r} could look at"
+        f"{f' ({told})' if told else ''}; choose others, or ask for answers first: "
+        f"`harness resume {shlex.quote(run.name)}`"
+    )
 
 
 def _of_cases(stored: StoredRun, options: RunOptions, step: CaseStep) -> Followed:

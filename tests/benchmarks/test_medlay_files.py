@@ -78,21 +78,30 @@ def test_a_region_outside_of_its_image_is_the_cases_problem(tmp_path: Path) -> N
     write(tmp_path, *(line(name, roi=roi) for name, roi in regions.items()))
     whole, wide, far = load_cases(tmp_path).cases
     assert whole.problem is None
-    for one, said in ((wide, "[0, 0, 41, 20]"), (far, "[5, 5, 45, 50]")):
+    for one, said in ((wide, "0,0,41,20"), (far, "5,5,45,50")):
         assert one.problem == (
-            f"the region {said} lies outside of 'images/{one.id}.png', which has 40 x 20 pixels; "
-            "correct 'roi'"
+            f"cannot draw on image 'images/{one.id}.png': the box {said} (x0,y0,x1,y1) leaves the image, "
+            "which has 40 x 20 pixels; correct the box"
         )
     assert check_cases(tmp_path) == [f"case {one.id!r}: {one.problem}" for one in (wide, far)]
 
 
-def test_a_region_may_fit_an_image_that_its_orientation_turns(tmp_path: Path) -> None:
-    write(tmp_path, line("a", image="images/a.jpg", roi=[0, 0, 20, 40]))
+@pytest.mark.parametrize(("orientation", "fits"), [(1, [0, 0, 40, 20]), (6, [0, 0, 20, 40])])
+def test_a_region_is_counted_on_the_upright_image(
+    tmp_path: Path, orientation: int, fits: list[int]
+) -> None:  # F16
+    lines = [
+        line(name, image="images/a.jpg", roi=roi) for name, roi in (("a", fits), ("b", [0, 0, *fits[:1:-1]]))
+    ]
+    write(tmp_path, *lines)
     exif = Image.Exif()
-    exif[0x0112] = 6
+    exif[0x0112] = orientation
     (tmp_path / "images").mkdir(exist_ok=True)
     Image.new("RGB", (40, 20)).save(tmp_path / "images" / "a.jpg", exif=exif)
-    assert check_cases(tmp_path) == []
+    sound, turned = load_cases(tmp_path).cases
+    assert sound.problem is None
+    assert turned.problem is not None and "leaves the image" in turned.problem
+    assert check_cases(tmp_path) == [f"case 'b': {turned.problem}"]
 
 
 def test_a_region_that_fits_only_the_image_as_it_lies_is_told_by_the_check(tmp_path: Path) -> None:  # F16

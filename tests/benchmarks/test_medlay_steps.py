@@ -316,6 +316,20 @@ def test_the_verifiers_run_grades_the_run_that_it_follows(folder: Path) -> None:
     assert run(folder, "score", "night", "--json", "--grades", "checked").json == found
 
 
+def test_without_any_of_its_files_no_step_is_begun(folder: Path, tmp_path: Path) -> None:
+    with ScriptedServer(serving) as server:
+        write_config(folder, server.url, ["m", "v"], inputs=["text", "image"])
+        step: list[str | Path] = ["step", "verify", "night", "--model", "v", "--name", "checked"]
+        empty = write(tmp_path / "other", line("x"), size=(30, 30))
+        for data in (["--data", empty], ["--data", empty, "--dry-run"]):
+            done = run(folder, *step, *data)
+            assert done.code == 2 and "give --data the folder of the case files" in done.err
+        assert server.arrivals == []
+        # So the name is free for the step that finds them.
+        assert run(folder, *step, "--data", folder / "data").code == 0
+        assert len(server.arrivals) == 3
+
+
 def test_the_scorers_run_does_so_under_medlayevals_name(folder: Path) -> None:
     with ScriptedServer(serving) as server:
         write_config(folder, server.url, ["m", "v"], inputs=["text", "image"])

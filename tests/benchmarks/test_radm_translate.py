@@ -191,6 +191,14 @@ def test_who_translated_is_noted_whether_or_not_there_was_a_note(folder: Path) -
     assert facts == {"synthetic": False, "note": "by t"}
 
 
+@pytest.mark.parametrize("mark", ["[]", "no JSON", "", '{"note": 5}'])
+def test_a_bad_mark_of_the_folder_is_refused(folder: Path, mark: str) -> None:
+    (folder / "dataset.json").write_text(mark)
+    with pytest.raises(CaseFileError, match=r"dataset\.json"):
+        write_translated(folder, folder.parent / "out", translations(folder), "by x")
+    assert not (folder.parent / "out").exists()
+
+
 def test_half_a_surrogate_pair_is_kept_as_the_escape_that_it_was(folder: Path) -> None:
     path = folder / "cases.jsonl"
     path.write_text(path.read_text(encoding="utf-8").replace("活动后气短", "活动\\ud83d后"), encoding="utf-8")

@@ -54,16 +54,18 @@ def test_regions_are_whole_pixels_inside_of_the_image(tmp_path: Path) -> None:
         medlay(4, roi="[1, 2, 4000, 5]"),
         medlay(5, roi="[1.0, 2, 3, 4.5]"),
         medlay(6, modality="Xray"),
+        medlay(7, roi="[1, 2, 25, 35]"),
     ]
     found = imported(open_source(write_delimited(tmp_path / "t.csv", rows)), tmp_path / "out", "medlay")
     told = ["; ".join(bad.reasons) for bad in found.bad]
-    assert (found.cases, len(told)) == (1, 5)
+    assert (found.cases, len(told)) == (1, 6)
     assert "must be four whole numbers of pixels" in told[0]
-    assert "'roi' must have 0 <= x0 < x1" in told[1] and "lies outside of" in told[2]
+    assert "'roi' must have 0 <= x0 < x1" in told[1] and "leaves the image" in told[2]
     assert (
         "must hold whole numbers, got 4.5" in told[3]
         and "unknown modality 'Xray'; did you mean 'X-Ray'" in told[4]
     )
+    assert "leaves the image, which has 40 x 30 pixels" in told[5]  # it would fit, were the image turned
 
 
 def test_medlaybench_v_lacks_only_the_modality(tmp_path: Path) -> None:

@@ -79,6 +79,12 @@ def test_models_stand_in_the_order_of_their_ranks_and_the_incomplete_below() -> 
     assert "incomplete: resume to complete: 7 units" in text
 
 
+def test_of_models_without_ranks_those_without_a_value_come_last() -> None:
+    text = render(score(row("worse", -0.2), row("none", None), row("better", 0.1)))
+    places = [text.index(f" {name} ") for name in ("better", "worse", "none")]
+    assert places == sorted(places)
+
+
 def test_raters_and_baselines_stand_below_a_rule_and_without_a_rank() -> None:
     others = row("junior", 0.9, kind="rater"), row("nothing", 0, kind="baseline")
     text = render(score(row("m", 0.5, rank=1), *others))

@@ -213,6 +213,24 @@ def test_what_is_lacking_is_told(root: Path) -> None:
     assert not held.lacks(CLIP, [1]) and held.lacks(CLIP, [2])
 
 
+def test_a_folder_that_may_not_be_looked_into_lacks_everything(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That of another user: `Path.exists` raises there, and where a name is too long."""
+    frames = ClipFrames(FrameFolder(root / ("x" * 300)))
+    assert frames.lacks(CLIP, [1])
+    assert dict(frames.get(CLIP, [1], Decoder())) == {1: jpeg(1)}
+    assert not frames.lacks(CLIP, [1])
+
+    def denied(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    other = ClipFrames(FrameFolder(root))
+    other.get(CLIP, [1], Decoder())
+    monkeypatch.setattr(Path, "exists", denied)
+    assert other.lacks(CLIP, [1])
+
+
 @pytest.mark.skipif(os.name == "nt", reason="paths of POSIX")
 def test_where_frames_are_kept(tmp_path: Path) -> None:
     def place(store: str, configured: Path | None = None, **env: str) -> str:

@@ -245,3 +245,17 @@ def test_without_pyav_nothing_is_asked_where_frames_are_needed(
     assert server.arrivals == []
     # Whoever needs none is asked.
     assert ask(folder, "--conditions", "complaint").code == 0 and len(server.arrivals) == 2
+
+
+def test_without_pyav_what_was_asked_already_is_as_before(  # F29
+    folder: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_clip_cases(folder, 2, frames=23)
+    configure(folder, server.url)
+    assert ask(folder).code == 0 and len(server.arrivals) == 2
+    monkeypatch.setattr("harness.frames.needed.is_installed", lambda: False)
+    monkeypatch.setattr("harness.frames.decoding.is_installed", lambda: False)
+    again, asked_again = ask(folder), ask(folder, "--again", "valid")
+    assert again.code == 0, again.err
+    assert asked_again.code == 2 and "PyAV" in asked_again.err
+    assert len(server.arrivals) == 2

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import io
 import struct
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
-from clip_examples import ISO, MIMES, OTHERS, SIZE, clip_bytes, index_in, patched, picture, samples
+from clip_examples import (
+    ISO,
+    MIMES,
+    OTHERS,
+    SIZE,
+    Grey,
+    clip_bytes,
+    index_in,
+    patched,
+    picture,
+    samples,
+)
 from PIL import Image
 
 import harness.frames.decoding as decoding
@@ -68,15 +79,29 @@ def test_jpegs_are_not_subsampled_and_carry_nothing_else() -> None:
         assert set(image.info) <= {"jfif", "jfif_version", "jfif_unit", "jfif_density"}
 
 
-@pytest.mark.parametrize(("degrees", "turned"), [(90, -1), (180, 2), (270, 1)])
-def test_a_clip_that_is_to_be_turned_is_turned(degrees: int, turned: int) -> None:
-    """The matrix of a track header (ISO/IEC 14496-12, 8.3.2) for a clockwise turn, as phones write it."""
-    one = 0x10000
-    sine, cosine = {90: (one, 0), 180: (0, -one), 270: (-one, 0)}[degrees]
-    matrix = struct.pack(">9i", cosine, sine, 0, -sine, cosine, 0, 0, 0, 0x40000000)
+@pytest.mark.parametrize(
+    ("shown_as", "matrix"),
+    [
+        (lambda one: np.rot90(one, -1), (0, 1, -1, 0)),
+        (lambda one: np.rot90(one, 2), (-1, 0, 0, -1)),
+        (lambda one: np.rot90(one, 1), (0, -1, 1, 0)),
+        (lambda one: one[:, ::-1], (-1, 0, 0, 1)),
+        (lambda one: one[::-1], (1, 0, 0, -1)),
+        (lambda one: one.swapaxes(0, 1), (0, 1, 1, 0)),
+        (lambda one: np.rot90(one, 2).swapaxes(0, 1), (0, -1, -1, 0)),
+        (lambda one: one, (1, 1, -1, 1)),
+    ],
+    ids=["90", "180", "270", "left-right", "top-bottom", "diagonal", "other diagonal", "no quarter"],
+)
+def test_a_clip_that_is_to_be_turned_or_mirrored_is_shown_so(
+    shown_as: Callable[[Grey], Grey], matrix: tuple[int, int, int, int]
+) -> None:
+    """The matrix of a track header (ISO/IEC 14496-12, 8.3.2): (x, y) is shown at (ax + cy, bx + dy)."""
+    a, b, c, d = (0x10000 * one for one in matrix)
+    header = struct.pack(">9i", a, b, 0, c, d, 0, 0, 0, 0x40000000)
     data = clip_bytes(2, b_frames=0)
-    upright, rotated = (samples(frames_of(one, {1})[1]) for one in (data, patched(data, b"tkhd", 40, matrix)))
-    assert np.abs(rotated.astype(int) - np.rot90(upright, turned)).mean() < 2
+    stored, shown = (samples(frames_of(one, {1})[1]) for one in (data, patched(data, b"tkhd", 40, header)))
+    assert np.abs(shown.astype(int) - shown_as(stored)).mean() < 2
 
 
 @pytest.mark.parametrize("said", [19, 21])

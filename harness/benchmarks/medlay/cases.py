@@ -135,14 +135,11 @@ def _looked_at(value: Mapping[str, JSON], media: Sequence[Media | MediaError]) -
 
 
 def _outside(roi: list[int] | None, image: Media, name: str) -> str | None:
-    """Return that a region lies outside of its image, whichever way up it is (EXIF may turn it)."""
+    """Return that a region lies outside of its image, upright (EXIF may turn it)."""
     if roi is None:
         return None
-    right, bottom = roi[2:]
-    sides = ((image.width, image.height), (image.height, image.width))
-    if any(right <= width and bottom <= height for width, height in sides):
-        return None
-    return (
-        f"the region {roi} lies outside of {name!r}, which has {image.width} x {image.height} pixels; "
-        "correct 'roi'"
-    )
+    try:
+        check_box(image, roi, name)
+    except MediaError as error:
+        return str(error)
+    return None
