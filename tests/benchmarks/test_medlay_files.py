@@ -133,10 +133,11 @@ class _AnyImage(MediaReader):
 
 
 def test_memory_does_not_grow_with_the_captions_of_many_cases(tmp_path: Path) -> None:  # F36
-    peaks = []
-    for count in (500, 2_500):
+    # Twice, since a table of the interpreter may grow on the way: it holds the names of paths.
+    peaks: dict[int, list[int]] = {500: [], 2_500: []}
+    for count in (*peaks, *peaks):
         folder = tmp_path / str(count)
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         long = EXPERT * 8
         lines = (
             json.dumps(line(f"c{number}", expert_caption=f"{number} {long}", lay_caption=long))
@@ -145,9 +146,9 @@ def test_memory_does_not_grow_with_the_captions_of_many_cases(tmp_path: Path) ->
         (folder / "cases.jsonl").write_text("".join(f"{one}\n" for one in lines), encoding="utf-8")
         tracemalloc.start()
         cases = load_cases(folder, _AnyImage()).cases
-        peaks.append(tracemalloc.get_traced_memory()[1])
+        peaks[count].append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert len(cases) == count
         assert cases[count - 1].fields["expert_caption"].startswith(f"{count - 1} ")
     # A line has 1.6 KB; what is kept of a case are its id and where it stands, some 500 bytes.
-    assert peaks[1] - peaks[0] < 2_000 * 700, peaks
+    assert min(peaks[2_500]) - min(peaks[500]) < 2_000 * 700, peaks
