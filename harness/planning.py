@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -76,7 +76,8 @@ def make_plan(
     models = chosen_models(options, config, benchmark)
     conditions = _conditions(options, benchmark)
     cases = _cases(options, config, benchmark, media) if followed is None else followed.cases
-    asked = _asked(benchmark, cases, conditions)
+    asked, absent = _asked(benchmark, cases, conditions, drop="all" in options.conditions)
+    conditions = {name: plan for name, plan in conditions.items() if name not in absent}
     reformat = any(model.reformatter for model in models.values())
     manifest = Manifest(
         benchmark=benchmark.name,
@@ -95,6 +96,8 @@ def make_plan(
         asked={name: flags.count(1) for name, flags in asked.items()},
     )
     notes = tuple(_notes(options, config, benchmark, manifest, cases, models))
+    if absent:
+        notes = (f"left out, since no case has what they show: {', '.join(absent)}", *notes)
     if followed is not None:
         notes = (*followed.notes(), *notes)
     stem = None if followed is None else followed.name_stem
@@ -195,16 +198,21 @@ def _chosen(cases: Sequence[Case], options: RunOptions) -> Sequence[Case]:
     return chosen_cases(cases, indexes)
 
 
-def _asked(benchmark: Benchmark, cases: CaseSet, conditions: Iterable[str]) -> AskedCases:
-    """Return of which cases each condition is asked. Raises ConfigError for one that is asked of none."""
+def _asked(
+    benchmark: Benchmark, cases: CaseSet, conditions: Collection[str], *, drop: bool
+) -> tuple[AskedCases, list[str]]:
+    """Return of which cases each condition is asked, and the conditions that are asked of none.
+
+    Raises ConfigError where there are such and they are not to be dropped, or all are.
+    """
     asked = asked_cases(benchmark, cases.cases, conditions)
-    for name, flags in asked.items():
-        if not flags.count(1):
-            raise ConfigError(
-                f"none of the cases has what condition {name!r} of {benchmark.name} shows; choose other "
-                "--conditions, or other cases"
-            )
-    return asked
+    absent = [name for name, flags in asked.items() if not flags.count(1)]
+    if absent and (not drop or len(absent) == len(conditions)):
+        raise ConfigError(
+            f"none of the cases has what these conditions of {benchmark.name} show: {', '.join(absent)}; "
+            "choose other --conditions, or other cases"
+        )
+    return {name: flags for name, flags in asked.items() if name not in absent}, absent
 
 
 def _wanted(prompt: Prompt, schema: Schema | None, blobs: _Blobs) -> ConditionWanted:

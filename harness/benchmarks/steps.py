@@ -19,7 +19,7 @@ from harness.benchmarks.prompts import check_placeholders, placeholders, render
 from harness.benchmarks.registry import BENCHMARKS
 from harness.benchmarks.task import Task
 from harness.cache.rows import UnitId
-from harness.canonical import JSON
+from harness.canonical import JSON, canonical_json
 from harness.errors import ConfigError
 from harness.media import Media
 from harness.media_reading import MediaReader
@@ -54,6 +54,24 @@ class Graded:
     prediction: JSON
     grades: Mapping[str, Mapping[str, JSON]]
     group: str
+
+
+CONSENSUS: Final = "consensus"
+"""The rater whose grade stands where others disagree: what they agreed on afterwards."""
+
+
+def is_consensus(rater: str) -> bool:
+    """Tell whether a rater's name says that these are no person's grades, but what several came to."""
+    return rater.strip().casefold() == CONSENSUS
+
+
+def agreed_grade(raters: Mapping[str, JSON]) -> JSON:
+    """Return the grade that stands of what raters say: their consensus, else what all say; else None."""
+    for rater, value in raters.items():
+        if is_consensus(rater):
+            return value
+    values = {canonical_json(value) for value in raters.values()}
+    return next(iter(raters.values())) if len(values) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from harness.exit_codes import INCOMPLETE, OK
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.benchmarks.radm.translated_cases import Translation
+    from harness.benchmarks.radm.translated_cases import Translation, Translator
 
 _SHOWN = 10
 """Ids that are listed of each kind; --json has all."""
@@ -52,9 +52,9 @@ def translated(
 
     config = load_config(config_path)
     url = find_store(store, os.environ, config.store, Path.cwd())
-    found, note = asyncio.run(_translations(url, run))
+    found, by = asyncio.run(_translations(url, run))
     folder = data or config.benchmark("radm").data or get_benchmark("radm").sample_dir()
-    report = write_translated(folder, out, found, note)
+    report = write_translated(folder, out, found, by)
     left = {"changed": report.changed, "missing": report.missing}
     if as_json:
         done = {"filled": report.filled, "kept": report.kept, **left}
@@ -70,8 +70,8 @@ def translated(
     return INCOMPLETE if any(left.values()) else OK
 
 
-async def _translations(url: str, reference: str) -> tuple[dict[str, Translation], str]:
-    """Return case id -> translation by a stored step, and a note of who translated. Raises ConfigError."""
+async def _translations(url: str, reference: str) -> tuple[dict[str, Translation], Translator]:
+    """Return case id -> translation by a stored step, and who translated. Raises ConfigError."""
     from harness.cache.store import Store
     from harness.offline.translations import translations
 

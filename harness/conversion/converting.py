@@ -175,6 +175,8 @@ class Converter:
             made = make(part, stack, kind, indices, self._job.recipe, measures)
             self._place(part, final)
             notes = [*stack.notes, *made.notes]
+            if self._job.recipe.axis != "axial" and not isinstance(stack, NiftiStack):
+                notes.append(f"--axis {self._job.recipe.axis} is of NIfTI alone: its slices are as stored")
             if missing:
                 notes.append("a file of the same folder could not be read: slices may be missing")
             facts = {"part": stack.part, "orientation": stack.orientation, "warnings": notes}

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import astuple, dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from harness.benchmarks.base import Case
 from harness.benchmarks.registry import get_benchmark
-from harness.benchmarks.steps import Answer, Step, StepCase, id_of_unit, unit_of_id
+from harness.benchmarks.steps import Answer, Step, StepCase, agreed_grade, id_of_unit, unit_of_id
 from harness.cache.grades import Grade
 from harness.cache.rows import Run, UnitId
 from harness.cache.store import Store
-from harness.canonical import JSON, canonical_json, digest
+from harness.canonical import JSON, digest
 from harness.errors import ConfigError, UnknownNameError
 from harness.nearest import nearest, nearest_or_known
 from harness.offline.new_answers import answered_since
@@ -27,8 +26,6 @@ GraderKind: TypeAlias = Literal["imported", "model", "none"]
 
 IMPORTED: Final = "imported"
 NONE: Final = "none"
-CONSENSUS: Final = "consensus"
-"""The rater whose grade stands where others disagree: what they agreed on afterwards."""
 
 _Values: TypeAlias = "Mapping[str, JSON]"
 
@@ -173,18 +170,10 @@ async def _imported(
         else:
             said.setdefault(grade.unit, {}).setdefault(grade.question, {})[grade.rater] = grade.value
     for unit, questions in said.items():
-        agreed = {question: _agreed(raters) for question, raters in questions.items()}
+        agreed = {question: agreed_grade(raters) for question, raters in questions.items()}
         found.disputed += sum(value is None for value in agreed.values())
         found.values[unit] = {name: value for name, value in agreed.items() if value is not None}
     return found
-
-
-def _agreed(raters: Mapping[str, JSON]) -> JSON:
-    """Return what raters agree on, or what they agreed on afterwards; None where they do not."""
-    if CONSENSUS in raters:
-        return raters[CONSENSUS]
-    values = Counter(map(canonical_json, raters.values()))
-    return next(iter(raters.values())) if len(values) == 1 else None
 
 
 async def _of_step(store: Store, step: StepRun, others: tuple[str, ...]) -> ChosenGrades:

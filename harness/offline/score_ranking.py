@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from harness.benchmarks.scored import MetricValue
 from harness.offline.score_rows import Row
 
+TIE: Final = 1e-9
+"""Values that differ by less, of 1 or of themselves, share a place."""
 UNRANKED = "these rows have no order of merit"
 """Why nobody in a table without a metric that ranks has a rank."""
 
@@ -76,8 +79,15 @@ def ranked_values(values: Mapping[str, MetricValue]) -> Mapping[str, Rank]:
 
 
 def places(values: Mapping[str, float]) -> dict[str, Rank]:
-    """Return name -> place: one more than the number of higher values."""
-    return {name: Rank(1 + sum(other > value for other in values.values())) for name, value in values.items()}
+    """Return name -> place: one more than the number of higher values.
+
+    Values are higher only beyond what sums in another order differ by.
+    """
+    found = {}
+    for name, value in values.items():
+        least = value + TIE * max(1.0, abs(value))
+        found[name] = Rank(1 + sum(other > least for other in values.values()))
+    return found
 
 
 def _comparable(row: Row) -> bool:

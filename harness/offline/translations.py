@@ -7,7 +7,7 @@ from typing import cast
 
 from harness.benchmarks.case_steps import SOURCE_CASE
 from harness.benchmarks.radm.translate import Translate
-from harness.benchmarks.radm.translated_cases import Translation
+from harness.benchmarks.radm.translated_cases import Translation, Translator
 from harness.cache.rows import Run
 from harness.cache.store import Store
 from harness.errors import ConfigError
@@ -17,8 +17,8 @@ from harness.offline.stored_run import load_run
 from harness.outcomes import USABLE
 
 
-async def translations(store: Store, run: Run) -> tuple[dict[str, Translation], str]:
-    """Return id of the case -> its translation, the first usable repeat, and a note of who translated.
+async def translations(store: Store, run: Run) -> tuple[dict[str, Translation], Translator]:
+    """Return id of the case -> its translation, the first usable repeat, and who translated.
 
     Raises ConfigError for a run that is no translation, StoreError.
     """
@@ -40,4 +40,4 @@ async def translations(store: Store, run: Run) -> tuple[dict[str, Translation], 
             found[source] = repeat, Translation(case.fields["history"], english)
     models = ", ".join(sorted(stored.manifest.models))
     note = f"history_en translated by {models} (run {run.name}, digest {run.digest[:12]})"
-    return {source: one for source, (_, one) in found.items()}, note
+    return {source: one for source, (_, one) in found.items()}, Translator(note, stored.manifest.simulated)

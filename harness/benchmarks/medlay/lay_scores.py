@@ -136,5 +136,9 @@ def _metrics(sums: Values, layout: Layout, why_none: str) -> Iterator[tuple[str,
         elif path in OUTSIDE:
             graded = int(sums[at[known(path)]])
             units, reason = graded + (n - answered if graded else 0), _NOT_GRADED if n else why_none
+            if 0 < graded < answered:
+                partly = f"{answered - graded} of {answered} answers have no grade"
+                yield path, MetricValue(float(value), units, partly)
+                continue
         there = bool(np.isfinite(value))
         yield path, MetricValue(float(value) if there else None, units, None if there else reason)

@@ -54,6 +54,9 @@ _COLUMNS: Final = (
     MetricColumn("rouge_l", ("", "R-L"), 2),
     MetricColumn("medlayeval.overall", ("MLE", "S"), 1, optional=True),
     MetricColumn("rubric.overall", ("", "rubric"), 1, optional=True),
+    MetricColumn("bertscore", ("", "BERT-F"), 1, optional=True),
+    MetricColumn("ratescore", ("", "RaTE"), 1, optional=True),
+    MetricColumn("green", ("", "GREEN"), 1, optional=True),
     MetricColumn("sari", ("", "SARI"), 2),
     MetricColumn("bleu4", ("", "BLEU4"), 2),
     MetricColumn("fk.answer", ("FK", "grade"), 1),
@@ -64,9 +67,6 @@ _COLUMNS: Final = (
     MetricColumn("medlayeval.readability", ("MLE", "read"), 1, optional=True),
     MetricColumn("rubric.factual", ("rubric", "fact"), 1, optional=True),
     MetricColumn("rubric.readability", ("rubric", "read"), 1, optional=True),
-    MetricColumn("bertscore", ("", "BERT-F"), 1, optional=True),
-    MetricColumn("ratescore", ("", "RaTE"), 1, optional=True),
-    MetricColumn("green", ("", "GREEN"), 1, optional=True),
 )
 _LEGEND: Final = (
     "0 to 100, as the paper prints them: R-L, SARI (source: the expert caption), BLEU4 and grades; FK: "

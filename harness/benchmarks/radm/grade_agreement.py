@@ -17,7 +17,7 @@ cases, or groups of cases, with all that was said of them. Raises ValueError for
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from harness.benchmarks.radm.ranking import FIFTHS, QUESTION_NAMES, TIERS, fifths, tier_of, tiers_of
 from harness.benchmarks.scored import MetricValue
-from harness.benchmarks.steps import Graded
+from harness.benchmarks.steps import Graded, agreed_grade, is_consensus
 from harness.canonical import JSON
 from harness.scoring.agreement import cohen_kappa
 from harness.scoring.bootstrap import sum_intervals
@@ -39,6 +39,9 @@ THRESHOLD: Final = 0.75
 
 DIAGNOSES: Final = "diagnoses"
 SCORE: Final = "score"
+RESOLVED: Final = "people (agreed, else consensus)"
+"""Beside each rater: the tiers that the scores use where several graded. A consensus alone is of what raters
+disagreed on, which says nothing of agreement."""
 _SCORES: Final = (0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15)
 """All that five tiers can come to, in fifths."""
 _NOTHING: Final = "nothing was graded by both"
@@ -57,13 +60,15 @@ def agreement(graded: Sequence[tuple[Graded, Mapping[str, JSON]]]) -> dict[str, 
     """Return the comparison with each rater as it stands in the scores: of graded units, each with what the
     grader says of it by question (empty: nothing).
     """
-    raters = sorted({rater for one, _ in graded for rater in one.grades})
+    raters = sorted({rater for one, _ in graded for rater in one.grades if not is_consensus(rater)})
     people = {
         f"{first} and {second}": _of_two_people(graded, first, second)
         for first, second in combinations(raters, 2)
     }
+    several = len({rater for one, _ in graded for rater in one.grades}) > 1
     return {
-        "raters": {rater: _with_rater(graded, rater) for rater in raters},
+        "raters": {rater: _with(graded, _of_rater(rater)) for rater in raters}
+        | ({RESOLVED: _with(graded, _resolved)} if several else {}),
         **({"between_people": people} if people else {}),
     }
 
@@ -80,15 +85,27 @@ def _of_two_people(graded: Sequence[tuple[Graded, Mapping[str, JSON]]], first: s
     return {"n_graded": len(both), **_compared(both)}
 
 
-def _with_rater(graded: Sequence[tuple[Graded, Mapping[str, JSON]]], rater: str) -> JSON:
-    theirs = [
-        (one.group, said, grades)
-        for one, said in graded
-        if (grades := _tiers_alone(one.grades.get(rater, {})))
-    ]
+def _with(
+    graded: Sequence[tuple[Graded, Mapping[str, JSON]]], grades_of: Callable[[Graded], Mapping[str, JSON]]
+) -> JSON:
+    theirs = [(one.group, said, grades) for one, said in graded if (grades := grades_of(one))]
     judged = [one for one in theirs if one[1]]
     found = _compared(judged)
     return {"n_graded": len(theirs), "not_judged": len(theirs) - len(judged), **found}
+
+
+def _of_rater(rater: str) -> Callable[[Graded], Mapping[str, JSON]]:
+    return lambda one: _tiers_alone(one.grades.get(rater, {}))
+
+
+def _resolved(one: Graded) -> Mapping[str, JSON]:
+    """Return the tiers that the scores use: those of a consensus, else those that all raters agree on."""
+    said = {
+        name: {rater: grades[name] for rater, grades in one.grades.items() if name in grades}
+        for name in QUESTION_NAMES
+    }
+    agreed = {name: agreed_grade(raters) for name, raters in said.items() if raters}
+    return {name: value for name, value in agreed.items() if value is not None}
 
 
 def _tiers_alone(grades: Mapping[str, JSON]) -> Mapping[str, JSON]:

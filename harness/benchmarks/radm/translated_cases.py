@@ -22,6 +22,14 @@ from harness.new_folder import new_folder
 
 
 @dataclass(frozen=True, slots=True)
+class Translator:
+    """Who translated, in words, and whether it was a simulated model."""
+
+    note: str
+    simulated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Translation:
     """What was translated, and into what."""
 
@@ -42,13 +50,16 @@ class Report:
     missing: tuple[str, ...]
 
 
-def write_translated(folder: Path, out: Path, translations: Mapping[str, Translation], note: str) -> Report:
+def write_translated(
+    folder: Path, out: Path, translations: Mapping[str, Translation], by: Translator
+) -> Report:
     """Write the cases of a folder with their translations, and their media, into a new or empty folder.
 
     A case that has `history_en` keeps it; one whose history is not the one that was translated gets none.
-    `note` is added to that of `dataset.json`: who translated. Media are hard links where the file system has
-    them, else copies. Raises CaseFileError for case files with a fault, ConfigError where `out` is in use,
-    where nothing can be filled in, and where a medium is missing, SpoolError where the disk fails.
+    `by` is noted in `dataset.json`; what a simulated model translated is synthetic. Media are hard links
+    where the file system has them, else copies. Raises CaseFileError for case files with a fault,
+    ConfigError where `out` is in use, where nothing can be filled in, and where a medium is missing,
+    SpoolError where the disk fails.
     """
     lines = _sound_lines(folder)
     made = [_filled(value, translations) for value in lines]
@@ -64,7 +75,7 @@ def write_translated(folder: Path, out: Path, translations: Mapping[str, Transla
         for value in lines:
             for name in media_paths(value):
                 _put(folder / name, draft.path / name)
-        facts = json.dumps(_facts(folder, note), indent=2, ensure_ascii=False)
+        facts = json.dumps(_facts(folder, by), indent=2, ensure_ascii=False)
         (draft.path / DATASET_FILE).write_bytes(f"{facts}\n".encode())
         with (draft.path / CASES_FILE).open("wb") as cases:
             cases.writelines(line_of(value) for value, _ in made)
@@ -104,11 +115,12 @@ def _filled(
     return filled, "filled"
 
 
-def _facts(folder: Path, note: str) -> dict[str, JSON]:
+def _facts(folder: Path, by: Translator) -> dict[str, JSON]:
     path = folder / DATASET_FILE
     facts = json.loads(path.read_text(encoding="utf-8-sig")) if path.exists() else {"synthetic": False}
     before = facts.get("note")
-    return {**facts, "note": f"{before}; {note}" if before else note}
+    synthetic = facts["synthetic"] or by.simulated
+    return {**facts, "synthetic": synthetic, "note": f"{before}; {by.note}" if before else by.note}
 
 
 def _put(source: Path, target: Path) -> None:
