@@ -15,7 +15,7 @@ from harness.benchmarks.base import Case
 from harness.benchmarks.case_steps import SOURCE_CASE, case_of_case
 from harness.benchmarks.radm.task import RadM
 from harness.benchmarks.radm.translate import Translate
-from harness.benchmarks.radm.translated_cases import Translation, write_translated
+from harness.benchmarks.radm.translated_cases import Translation, Translator, write_translated
 from harness.benchmarks.scored import Scored, UnitTable
 from harness.benchmarks.steps import NoCase, StepCase, unit_of_id
 from harness.canonical import JSON
@@ -26,6 +26,8 @@ from harness.outcomes import UnitOutcome
 STEP = Translate()
 SAMPLE = RadM().sample_dir()
 OPEN = ("syn-clin-06", "syn-clin-08", "syn-clin-09", "syn-clin-10")
+
+BY = Translator("by t")
 
 
 def case(history: str, language: str = "zh", id: str = "c", **fields: str) -> Case:
@@ -120,7 +122,7 @@ def digests(case: Case) -> Mapping[str, Sequence[str]]:
 
 def test_translations_stand_beside_their_histories_and_all_else_is_as_it_was(folder: Path) -> None:
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    report = write_translated(folder, folder.parent / "out" / "en", translations(folder), "by t")
+    report = write_translated(folder, folder.parent / "out" / "en", translations(folder), BY)
     assert (report.filled, report.changed, report.missing) == (OPEN, (), ())
     assert report.kept == tuple(f"syn-clin-{number:02}" for number in (1, 2, 3, 4, 5, 7))
     made = RadM().load(folder.parent / "out" / "en")
@@ -137,17 +139,17 @@ def test_translations_stand_beside_their_histories_and_all_else_is_as_it_was(fol
 def test_an_empty_folder_is_taken_and_a_used_one_never(folder: Path) -> None:
     out = folder.parent / "en"
     out.mkdir()
-    write_translated(folder, out, translations(folder), "by t")
+    write_translated(folder, out, translations(folder), BY)
     content = (out / "cases.jsonl").read_bytes()
     with pytest.raises(ConfigError, match="is not empty; name a new or an empty one"):
-        write_translated(folder, out, translations(folder), "by t")
+        write_translated(folder, out, translations(folder), BY)
     assert (out / "cases.jsonl").read_bytes() == content
 
 
 def test_nothing_is_left_behind_where_a_file_is_missing(folder: Path) -> None:
     (folder / "images" / "syn-clin-10-1.jpg").unlink()
     with pytest.raises(ConfigError, match=r"syn-clin-10-1\.jpg' does not exist"):
-        write_translated(folder, folder.parent / "en", translations(folder), "by t")
+        write_translated(folder, folder.parent / "en", translations(folder), BY)
     assert [one.name for one in folder.parent.iterdir()] == ["data"]
 
 
@@ -156,7 +158,7 @@ def test_media_are_copied_where_no_link_can_be_made(folder: Path, monkeypatch: p
         raise OSError(18, "Invalid cross-device link")
 
     monkeypatch.setattr(os, "link", refuse)
-    write_translated(folder, folder.parent / "en", translations(folder), "by t")
+    write_translated(folder, folder.parent / "en", translations(folder), BY)
     name = "clips/syn-clin-08-1.mp4"
     assert (folder.parent / "en" / name).read_bytes() == (folder / name).read_bytes()
     assert RadM().check(folder.parent / "en") == []
@@ -166,29 +168,33 @@ def test_a_history_that_was_not_the_one_translated_gets_none(folder: Path) -> No
     found = translations(folder, OPEN[:2])
     found["syn-clin-09"] = Translation("another history", "English")
     found["syn-edu-01"] = Translation(histories(folder)["syn-edu-01"], "English")
-    report = write_translated(folder, folder.parent / "en", found, "by t")
+    report = write_translated(folder, folder.parent / "en", found, BY)
     assert (report.filled, report.changed, report.missing) == (OPEN[:2], ("syn-clin-09",), ("syn-clin-10",))
 
 
 def test_nothing_to_fill_in_and_bad_case_files_are_refused(folder: Path) -> None:
     with pytest.raises(ConfigError, match=r"\(0 have changed, 4 were not translated, 6 have one already\)"):
-        write_translated(folder, folder.parent / "en", {}, "by t")
+        write_translated(folder, folder.parent / "en", {}, BY)
     with pytest.raises(ConfigError, match="there is no folder"):
-        write_translated(folder / "no", folder.parent / "en", {}, "by t")
+        write_translated(folder / "no", folder.parent / "en", {}, BY)
     (folder / "cases.jsonl").write_text('{"id": "a"}\n', encoding="utf-8")
     with pytest.raises(CaseFileError, match=r"cases\.jsonl line 1: field 'subset' is missing"):
-        write_translated(folder, folder.parent / "en", {}, "by t")
+        write_translated(folder, folder.parent / "en", {}, BY)
 
 
 def test_who_translated_is_noted_whether_or_not_there_was_a_note(folder: Path) -> None:
-    write_translated(folder, folder.parent / "one", translations(folder), "by t")
+    write_translated(folder, folder.parent / "one", translations(folder), BY)
     facts = json.loads((folder.parent / "one" / "dataset.json").read_text(encoding="utf-8"))
     assert facts["note"].startswith("made-up histories")
     assert facts["note"].endswith("; by t")
     (folder / "dataset.json").unlink()
-    write_translated(folder, folder.parent / "two", translations(folder), "by t")
+    write_translated(folder, folder.parent / "two", translations(folder), BY)
     facts = json.loads((folder.parent / "two" / "dataset.json").read_text(encoding="utf-8"))
     assert facts == {"synthetic": False, "note": "by t"}
+    simulated = Translator("by s", simulated=True)
+    write_translated(folder, folder.parent / "three", translations(folder), simulated)
+    facts = json.loads((folder.parent / "three" / "dataset.json").read_text(encoding="utf-8"))
+    assert facts == {"synthetic": True, "note": "by s"}
 
 
 @pytest.mark.parametrize("mark", ["[]", "no JSON", "", '{"note": 5}'])
@@ -202,5 +208,5 @@ def test_a_bad_mark_of_the_folder_is_refused(folder: Path, mark: str) -> None:
 def test_half_a_surrogate_pair_is_kept_as_the_escape_that_it_was(folder: Path) -> None:
     path = folder / "cases.jsonl"
     path.write_text(path.read_text(encoding="utf-8").replace("活动后气短", "活动\\ud83d后"), encoding="utf-8")
-    write_translated(folder, folder.parent / "en", translations(folder), "by t")
+    write_translated(folder, folder.parent / "en", translations(folder), BY)
     assert histories(folder.parent / "en") == histories(folder)
