@@ -298,16 +298,15 @@ def by_repeat(units: Sequence[Unit], of: Callable[[Sequence[Unit]], Row], repeat
     return each[0] if repeats == 1 else {p: (v, int(n)) for p, (v, n) in averaged(each).items()}
 
 
-def cluster(unit: Unit) -> str:
-    return str(unit.case.get("group") or f"case {unit.case['id']}")
-
-
-def ordered(units: Sequence[Unit]) -> list[tuple[str, int, Unit]]:
-    """Return units with names of their clusters that sort as these come in the cases."""
-    first: dict[str, int] = {}
-    for unit in sorted(units, key=lambda one: one.case["id"]):
-        first.setdefault(cluster(unit), len(first))
-    return [(f"{first[cluster(unit)]:05}", unit.repeat, unit) for unit in units]
+def ordered(run: Recomputed, units: Sequence[Unit]) -> list[tuple[str, int, Unit]]:
+    """Return units with names of their clusters that sort as documented: cases, then groups as they come."""
+    lines = (run.folder / "data" / "cases.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
+    groups = list(dict.fromkeys(json.loads(one).get("group") for one in lines))
+    return [
+        (f"g{groups.index(group):05}" if group else f"c {unit.case['id']}", unit.repeat, unit)
+        for unit in units
+        for group in [unit.case.get("group")]
+    ]
 
 
 def metrics_of(units: Sequence[Unit]) -> Row:
@@ -349,9 +348,13 @@ def test_intervals_are_those_of_the_documented_draws(folder: Path) -> None:
     ]
     total = 0
     for prefix, inside in parts:
+        if not inside:
+            continue
         paths = BY_KIND if prefix else tuple(of_sums(NOTHING))
         there = {path: row["as_answered"][prefix + path] for path in paths}
-        sums = clustered([(name, repeat, unit.summands()) for name, repeat, unit in ordered(inside)], repeats)
+        sums = clustered(
+            [(name, repeat, unit.summands()) for name, repeat, unit in ordered(run, inside)], repeats
+        )
         wrong, held, _ = intervals_differing(there, sums, of_sums, 2e-8)
         assert not wrong, (prefix, wrong)
         total += held
@@ -398,7 +401,7 @@ def test_the_ablation_is_that_of_the_cases_of_all_conditions(folder: Path) -> No
         assert not wrong, (model, wrong)
         if model != "plain":
             continue
-        units = ordered([sides[0][key] for key in keys])
+        units = ordered(run, [sides[0][key] for key in keys])
         sums = clustered(
             [(name, repeat, rows[u.case["id"], repeat].ravel().tolist()) for name, repeat, u in units],
             repeats,
