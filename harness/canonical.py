@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias, cast
 
 PACK_LEVEL: Final = 6
@@ -15,7 +15,7 @@ PACK_LEVEL: Final = 6
 JSON: TypeAlias = "Mapping[str, JSON] | Sequence[JSON] | str | int | float | bool | None"
 
 _LARGE: Final = 1_000_000
-"""Packed bytes from which on they are unpacked in pieces."""
+"""Packed bytes from which on they are unpacked in pieces, and the most that a piece has."""
 
 
 def canonical_json(value: object) -> bytes:
@@ -49,12 +49,22 @@ def unpack(data: bytes) -> bytes:
 
 def _unpacked_in_pieces(data: bytes) -> bytes:
     """Return the same without the second copy that zlib makes of a long result at its end."""
-    reader, found, source = zlib.decompressobj(), io.BytesIO(), memoryview(data)
+    found = io.BytesIO()
+    for piece in unpacked_pieces(data):
+        found.write(piece)
+    return found.getvalue()
+
+
+def unpacked_pieces(data: bytes) -> Iterator[bytes]:
+    """Undo `pack`, at most a million bytes at a time. Raises zlib.error for what is damaged or cut."""
+    reader, source = zlib.decompressobj(), memoryview(data)
     for start in range(0, len(data), _LARGE):
-        found.write(reader.decompress(source[start : start + _LARGE]))
+        piece = reader.decompress(source[start : start + _LARGE], _LARGE)
+        while piece:
+            yield piece
+            piece = reader.decompress(reader.unconsumed_tail, _LARGE)
     if not reader.eof:
         raise zlib.error("incomplete or truncated stream")
-    return found.getvalue()
 
 
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)

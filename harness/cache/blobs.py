@@ -12,7 +12,7 @@ from sqlalchemy import select
 from harness.cache.database import Transaction
 from harness.cache.parts import StorePart, chunks, off_the_loop
 from harness.cache.tables import BLOB
-from harness.canonical import PACK_LEVEL, pack, sha256_hex, unpack
+from harness.canonical import PACK_LEVEL, pack, sha256_hex, unpack, unpacked_pieces
 from harness.errors import StoreError
 
 
@@ -42,6 +42,19 @@ class BlobStore(StorePart):
         packed = await asyncio.to_thread(_pack_pieces, sha256, pieces)
         await self._writer.submit(_put_packed, (sha256, packed))
 
+    async def blob_pieces(self, sha256: str) -> Iterator[bytes]:
+        """Return the bytes of a digest in pieces, unpacked one by one, so that they are never there whole.
+
+        Raises StoreError where they are missing, and the iterator at its end where they are damaged: use
+        nothing of it before.
+        """
+        async with self._database.reading() as connection:
+            found = await connection.execute(select(BLOB.c.data).where(BLOB.c.sha256 == sha256))
+            row = found.first()
+        if row is None:
+            raise _missing(sha256)
+        return _checked_pieces(sha256, row.data)
+
     async def get_blob(self, sha256: str) -> bytes:
         """Return the bytes of a digest. Raises StoreError where they are missing or damaged."""
         return (await self.get_blobs([sha256]))[sha256]
@@ -60,7 +73,7 @@ class BlobStore(StorePart):
                 found[row.sha256] = _checked(row.sha256, row.data)
         for digest in wanted:
             if digest not in found:
-                raise StoreError(f"blob {digest} is not in the store; go back to a backup")
+                raise _missing(digest)
         return {digest: found[digest] for digest in wanted}
 
 
@@ -76,8 +89,28 @@ def unpacked_blob(digest: str, packed: bytes) -> bytes | None:
 def _checked(digest: str, packed: bytes) -> bytes:
     data = unpacked_blob(digest, packed)
     if data is None:
-        raise StoreError(f"blob {digest} is damaged; go back to a backup of the store")
+        raise _damaged(digest)
     return data
+
+
+def _checked_pieces(digest: str, packed: bytes) -> Iterator[bytes]:
+    found = hashlib.sha256()
+    try:
+        for piece in unpacked_pieces(packed):
+            found.update(piece)
+            yield piece
+    except zlib.error as error:
+        raise _damaged(digest) from error
+    if found.hexdigest() != digest:
+        raise _damaged(digest)
+
+
+def _missing(digest: str) -> StoreError:
+    return StoreError(f"blob {digest} is not in the store; go back to a backup")
+
+
+def _damaged(digest: str) -> StoreError:
+    return StoreError(f"blob {digest} is damaged; go back to a backup of the store")
 
 
 def _pack_pieces(sha256: str, pieces: Callable[[], Iterator[bytes]]) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -211,13 +212,19 @@ def baseline_rows(
     `wanted` are the places of the cases that count, by condition.
     """
     members = scorer.together[condition]
+    constants = _Constants(condition, scorer)
+    cases = {
+        name: constants.passing(member, name, wanted[name]) for member, name in enumerate(members)
+    }
+    drawn = scorer.benchmark.baselines(cases, scorer.conventions)
+    for left in cases.values():
+        deque(left, maxlen=0)  # what the benchmark did not look at
     found = {
-        name: scorer.metrics(units, condition, [1])
-        for name, units in _constants(condition, scorer, wanted).items()
+        name: scorer.metrics(columns.units(), condition, [1])
+        for name, columns in constants.columns.items()
     }
     places = sorted({place for member in members for place in wanted[member]})
-    cases = {member: map(scorer.case, wanted[member]) for member in members}
-    for name, guesses in scorer.benchmark.baselines(cases, scorer.conventions).items():
+    for name, guesses in drawn.items():
         found[name] = {path: replace(metric, interval=_GUESSES) for path, metric in guesses.items()}
     for name, metrics in sorted(found.items()):
         yield Row(
@@ -234,19 +241,26 @@ def baseline_rows(
         )
 
 
-def _constants(
-    condition: str, scorer: Scorer, wanted: Mapping[str, Sequence[int]]
-) -> Mapping[str, RowUnits]:
-    """Return baseline name -> the units of one that answers every case alike."""
-    found: dict[str, UnitColumns] = {}
-    for member, name in enumerate(scorer.together[condition]):
-        cases = map(scorer.case, wanted[name])
-        for baseline, answer in scorer.benchmark.constant_answers(cases, name).items():
-            columns = found.setdefault(baseline, scorer.columns(condition))
-            for place in wanted[name]:
-                numbers = scorer.numbers(scorer.case(place), name, UnitOutcome.VALID, answer)
-                columns.add(place, 1, UnitOutcome.VALID, numbers, member=member)
-    return {name: columns.units() for name, columns in found.items()}
+class _Constants:
+    """Units of baselines that answer every case alike, noted while the cases go by: each is decoded once."""
+
+    def __init__(self, condition: str, scorer: Scorer) -> None:
+        self._condition = condition
+        self._scorer = scorer
+        self.columns: dict[str, UnitColumns] = {}
+
+    def passing(self, member: int, name: str, places: Sequence[int]) -> Iterator[Case]:
+        """Yield the cases of a condition, which is the `member`-th of those that are scored together."""
+        scorer = self._scorer
+        answers = scorer.benchmark.constant_answers(map(scorer.case, places), name)
+        for baseline in answers:
+            self.columns.setdefault(baseline, scorer.columns(self._condition))
+        for place in places:
+            case = scorer.case(place)
+            for baseline, answer in answers.items():
+                numbers = scorer.numbers(case, name, UnitOutcome.VALID, answer)
+                self.columns[baseline].add(place, 1, UnitOutcome.VALID, numbers, member=member)
+            yield case
 
 
 def count_outcomes(units: RowUnits) -> Mapping[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
 from harness.benchmarks.base import Case, CaseSet
@@ -11,22 +11,28 @@ from harness.line_spool import LineSpool
 from harness.snapshot import decode_case
 
 
-def stored_cases(snapshot: bytes) -> CaseSet:
+def stored_cases(snapshot: Iterable[bytes]) -> CaseSet:
     """Return what `snapshot.decode_cases` returns, with the cases left where they can be read again.
 
-    Raises SpoolError where there is no room for them on the disk of temporary files.
+    The snapshot comes in pieces, cut anywhere, and is never in memory whole. Raises SpoolError where there is
+    no room for the cases on the disk of temporary files.
     """
-    start = snapshot.find(b"\n")
-    start = len(snapshot) if start < 0 else start
-    head = json.loads(snapshot[:start])
-    lines = LineSpool()
-    while start < len(snapshot):
-        end = snapshot.find(b"\n", start + 1)
-        end = len(snapshot) if end < 0 else end
-        lines.append(snapshot[start + 1 : end])
-        start = end
-    lines.flush()
-    return CaseSet(cases=_StoredCases(lines), raters=head["raters"], synthetic=head["synthetic"])
+    lines = _lines(snapshot)
+    head_line, spool = next(lines), LineSpool()
+    for line in lines:
+        spool.append(line)
+    spool.flush()
+    head = json.loads(head_line)  # only now: damage is told by the last piece
+    return CaseSet(cases=_StoredCases(spool), raters=head["raters"], synthetic=head["synthetic"])
+
+
+def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Give what stands between line feeds, as `split` does."""
+    begun = b""
+    for piece in pieces:
+        *whole, begun = (begun + piece).split(b"\n")
+        yield from whole
+    yield begun
 
 
 class _StoredCases(Sequence[Case]):

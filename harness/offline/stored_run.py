@@ -69,9 +69,9 @@ async def load_run(store: Store, run: Run) -> StoredRun:
     models: dict[str, Model] = {}
     for session in sorted(sessions, key=lambda one: one.id):
         models |= session_models[session.id]
-    blobs = await store.get_blobs([ref.sha256 for ref in (manifest.cases, *_refs(manifest))])
+    blobs = await store.get_blobs([ref.sha256 for ref in _refs(manifest)])
     benchmark = get_benchmark(manifest.benchmark)
-    cases = stored_cases(blobs.pop(manifest.cases.sha256))
+    cases = stored_cases(await store.blob_pieces(manifest.cases.sha256))
     return StoredRun(
         run=run,
         manifest=manifest,

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 
 from harness.cache.store import Store
-from harness.canonical import sha256_hex
+from harness.canonical import pack, sha256_hex
 from harness.errors import StoreError
 
 
@@ -14,6 +14,7 @@ from harness.errors import StoreError
 async def test_a_blob_comes_back_by_its_digest(store: Store, data: bytes) -> None:
     digest = await store.put_blob(data)
     assert (digest, await store.get_blob(digest)) == (sha256_hex(data), data)
+    assert b"".join(await store.blob_pieces(digest)) == data
 
 
 async def test_a_blob_is_kept_once(store: Store) -> None:
@@ -33,6 +34,8 @@ async def test_many_blobs_go_in_and_out_together(store: Store) -> None:
 async def test_a_missing_blob_is_named(store: Store) -> None:
     with pytest.raises(StoreError, match=f"blob {'0' * 64} is not in the store"):
         await store.get_blob("0" * 64)
+    with pytest.raises(StoreError, match=f"blob {'0' * 64} is not in the store"):
+        await store.blob_pieces("0" * 64)
 
 
 async def test_a_damaged_blob_is_never_given_out(store: Store) -> None:
@@ -42,6 +45,18 @@ async def test_a_damaged_blob_is_never_given_out(store: Store) -> None:
         await transaction.connection.execute(text(swap), {"one": one, "two": two})
     with pytest.raises(StoreError, match=f"blob {one} is damaged"):
         await store.get_blob(one)
+    with pytest.raises(StoreError, match=f"blob {one} is damaged"):
+        list(await store.blob_pieces(one))
+
+
+@pytest.mark.parametrize("damage", [b"", b"no zlib", pack(b"another " * 40)[:20]])
+async def test_a_cut_blob_is_told_in_pieces_too(store: Store, damage: bytes) -> None:
+    digest = await store.put_blob(b"one " * 50)
+    async with store._database.writing() as transaction:
+        change = "UPDATE blob SET data = :damage"
+        await transaction.connection.execute(text(change), {"damage": damage})
+    with pytest.raises(StoreError, match=f"blob {digest} is damaged"):
+        list(await store.blob_pieces(digest))
 
 
 async def test_a_blob_in_pieces_is_the_same_blob(store: Store) -> None:

@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from harness.canonical import pack, unpack
+from harness.canonical import pack, unpack, unpacked_pieces
 
 LARGE = random.Random(1).randbytes(2_500_000) + b"a" * 1_000_000
 
@@ -26,6 +26,13 @@ def test_a_cut_or_changed_large_one_is_told(place: int) -> None:
         unpack(packed[:place])
     with pytest.raises(zlib.error):
         unpack(packed[:place] + bytes([packed[place] ^ 1]) + packed[place:][1:])
+
+
+@pytest.mark.parametrize("data", [b"", b"x" * 3_000_000, LARGE])
+def test_pieces_are_the_whole_none_of_them_large(data: bytes) -> None:
+    pieces = list(unpacked_pieces(pack(data)))
+    assert b"".join(pieces) == data
+    assert all(0 < len(piece) <= 1_000_000 for piece in pieces)
 
 
 def test_a_large_one_is_never_in_memory_twice() -> None:

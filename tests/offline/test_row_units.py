@@ -46,14 +46,17 @@ def test_an_id_that_stands_twice_is_refused() -> None:
         CaseIndex([case("a"), case("b"), case("a")])
 
 
-@given(st.lists(st.text(max_size=40), min_size=0, max_size=8), st.booleans())
-def test_the_cases_of_a_snapshot_come_back_one_by_one(complaints: list[str], synthetic: bool) -> None:
+@given(st.lists(st.text(max_size=40), min_size=0, max_size=8), st.booleans(), st.integers(1, 900))
+def test_the_cases_of_a_snapshot_come_back_one_by_one(
+    complaints: list[str], synthetic: bool, size: int
+) -> None:
     cases = tuple(
         case(f"c{n}", SCALING, complaint=text, tags=("x",), group=f"g{n}")
         for n, text in enumerate(complaints)
     )
     given = CaseSet(cases, raters={"dr": {"c0": {"x": 1}}}, synthetic=synthetic)
-    found = stored_cases(encode_cases(given))
+    data = encode_cases(given)
+    found = stored_cases(data[start : start + size] for start in range(0, len(data), size))
     assert (tuple(found.cases), found.raters, found.synthetic) == (cases, given.raters, synthetic)
     assert tuple(found.cases[1:3]) == cases[1:3]
     assert len(found.cases) == len(cases)

@@ -13,8 +13,10 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
+from medlay_examples import line, write
+from scripted_replies import chat_reply
 from scripted_server import ScriptedServer
-from sweep_kit import harness, right_answer, run_args, write_cases, write_config
+from sweep_kit import finish, harness, right_answer, run_args, spawn, write_cases, write_config
 
 from harness import case_spool, dry_run, window
 from harness.benchmarks.base import Case
@@ -116,3 +118,49 @@ def test_planning_and_a_forecast_hold_one_batch_of_cases(
         done = harness(*run_args(tmp_path, "--dry-run", "--json"))
     assert done.code == 0 and done.json["models"][0]["to_send"] == 200
     assert 0 < most <= 2 * 20 + 1
+
+
+PEAK = """
+import sys
+from harness.benchmarks.medlay import baselines
+from harness.cli.main import cli
+baselines.MOST = 20
+try:
+    cli.main(sys.argv[1:])
+finally:
+    with open("/proc/self/status") as file:
+        print(*(words.split()[1] for words in file if words.startswith("VmHWM:")), file=sys.stderr)
+"""
+CAPTION = "The region of interest shows a hypodense lesion of the liver without enhancement. " * 90
+
+
+def peak_kib(folder: Path, *args: str | Path) -> int:
+    """Return the most memory that a command had as a process of its own."""
+    store = ("--store", folder / "store.sqlite3", "--config", folder / "harness.toml")
+    done = finish(spawn(*args, *store, cwd=folder, code=PEAK), timeout=240)
+    assert done.code == 0, done.err
+    return int(done.err.splitlines()[-1])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is Linux's VmHWM")
+def test_a_shard_and_its_score_take_little_for_each_case_of_the_run(tmp_path: Path) -> None:  # F36
+    counts, peaks = (400, 6_400), []
+    with ScriptedServer(lambda arrival: chat_reply("1. A scan.\n2. A spot.\n3. It is harmless.")) as server:
+        for count in counts:
+            folder = tmp_path / str(count)
+            same = {"image": "images/one.png", "lay_caption": CAPTION}
+            write(
+                folder / "data",
+                *(line(f"c{n:05}", expert_caption=f"{n} {CAPTION}", **same) for n in range(count)),
+            )
+            write_config(folder, server.url, inputs=["text", "image"])
+            run = ("run", "--benchmark", "medlay", "--models", "m", "--data", folder / "data")
+            before = len(server.arrivals)
+            fresh = peak_kib(folder, *run, "--shard", f"1/{count // 40}", "--conditions", "C")
+            assert 20 <= len(server.arrivals) - before <= 70
+            again = peak_kib(folder, "resume", "--dry-run")
+            peaks.append([fresh, again, peak_kib(folder, "score", "latest")])
+    per_case = [(many - few) / (counts[1] - counts[0]) for few, many in zip(*peaks, strict=True)]
+    # A case has 15 KiB. What is kept of each are its id, where it stands and the byte of its unit.
+    assert max(per_case) < 4, (per_case, peaks)
