@@ -231,6 +231,7 @@ def test_a_few_graded_answers_stand_for_all_and_failures_do_not_outweigh_them() 
     found = metrics(*rows)
     assert found["green"].value == pytest.approx(60 * 0.9)
     assert found["green"].n == 20
+    assert found["green"].reason == "80 of 90 answers have no grade"  # so that nobody is ranked by it
     usable = metrics(*rows[:90])
     assert (usable["green"].value, usable["green"].n) == (pytest.approx(60), 10)
 

@@ -191,3 +191,20 @@ def test_a_translation_is_scored_by_what_may_be_lost(folder: Path) -> None:
     records = [json.loads(line) for line in exported.out.split("\n") if line]
     assert [one["case_id"] for one in records] == OPEN
     assert {one["benchmark"] for one in records} == {"radm.translate"}
+
+
+def test_all_conditions_are_those_that_some_case_has(folder: Path) -> None:
+    file = folder / "data" / "cases.jsonl"
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    kept = [{key: value for key, value in line.items() if key != "history_en"} for line in lines]
+    file.write_text("".join(json.dumps(line | {"videos": []}) + "\n" for line in kept), encoding="utf-8")
+    with ScriptedServer(answering) as server:
+        write_config(folder, server.url, ["a"], inputs=["text", "image", "video"])
+        done = ask(folder, "data", "all", "--name", "r", models="a")
+        assert done.code == 0, done.err
+        refused = ask(folder, "data", "text,text_volume_fps2", models="a")
+        assert len(server.arrivals) == 20 + 20
+    left = "text_volume_fps2, text_volume_fps10, text_translated"
+    assert f"left out, since no case has what they show: {left}" in " ".join(done.err.split())
+    assert refused.code == 2
+    assert "none of the cases has what these conditions of radm show: text_volume_fps2" in refused.err
