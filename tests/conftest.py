@@ -11,6 +11,43 @@ from pathlib import Path
 import pytest
 from postgres_server import PostgresServer, a_server
 
+LONGEST_FIRST = (
+    "tests/faults/test_fault_table.py",
+    "tests/offline/test_many_units.py",
+    "tests/offline/test_many_step_cases.py",
+    "tests/independent/test_reports_recomputed.py",
+    "tests/scoring/test_meteor15.py",
+    "tests/fuzz/test_fuzz.py",
+    "tests/independent/test_triage_recomputed.py",
+    "tests/cache/test_store_processes.py",
+    "tests/explaining/test_explain.py",
+    "tests/sweep/test_sweep_interrupted.py",
+    "tests/sweep/test_sweep_outcomes.py",
+    "tests/sweep/test_sweep_again.py",
+    "tests/sweep/test_sweep_postgres.py",
+    "tests/sweep/test_sweep_resume.py",
+    "tests/sweep/test_sweep_keys.py",
+    "tests/cache/test_merge_scores.py",
+    "tests/benchmarks/test_case_loading.py",
+    "tests/engine/test_client_load.py",
+    "tests/benchmarks/test_pandent_report_scores.py",
+    "tests/frames/test_loop_lag.py",
+)
+"""Files that take a core for longest, of the default suite and of the slow one. They are begun first, so that
+none of them is all that is left to do at the end, for one of the two cores."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let pytest-xdist keep the order of files; by itself it begins with those of most tests."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first; the order within a file stays."""
+    ranks = {name: rank for rank, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: ranks.get(item.nodeid.partition("::")[0], len(ranks)))
+
 
 class StrayConnectionError(RuntimeError):
     """A test tried to reach something beyond this machine.

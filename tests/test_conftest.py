@@ -9,6 +9,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from conftest import LONGEST_FIRST
 
 
 def test_a_connection_beyond_this_machine_raises() -> None:
@@ -43,3 +44,13 @@ def test_no_key_and_no_own_variable_is_in_the_environment() -> None:
 def test_tests_stand_in_their_own_empty_folder(tmp_path: Path) -> None:
     assert Path.cwd() == tmp_path
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_files_that_are_begun_first_are_there_and_begun_first(
+    checkout: Path, request: pytest.FixtureRequest
+) -> None:
+    assert [name for name in LONGEST_FIRST if not (checkout / name).is_file()] == []
+    files = [item.nodeid.partition("::")[0] for item in request.session.items]
+    first = [name in LONGEST_FIRST for name in files]
+    assert first == sorted(first, reverse=True)
+    assert not getattr(request.config.option, "loadscopereorder", False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError, ValidationError, best_match
@@ -26,11 +27,7 @@ class Validator:
 
     def __init__(self, schema: Mapping[str, JSON]) -> None:
         body = dict(schema)
-        try:
-            Draft202012Validator.check_schema(body)
-        except SchemaError as error:
-            raise ConfigError(f"not a JSON Schema: {error.message}; mend the schema file") from error
-        _refuse_dangling(body)
+        _check(json.dumps(body))
         self._schema = Draft202012Validator(body, registry=EMPTY_REGISTRY)
         self._quick = quick_fit(body)
         self.property_names = frozenset(_property_names(schema))
@@ -51,6 +48,17 @@ class Validator:
             return None
         error = best_match(self._schema.iter_errors(value))
         return None if error is None else _sentence(error)
+
+
+@lru_cache(maxsize=64)
+def _check(text: str) -> None:
+    """Raise ConfigError unless a text is a JSON Schema that stands by itself; each is checked once."""
+    body = json.loads(text)
+    try:
+        Draft202012Validator.check_schema(body)
+    except SchemaError as error:
+        raise ConfigError(f"not a JSON Schema: {error.message}; mend the schema file") from error
+    _refuse_dangling(body)
 
 
 def _refuse_dangling(schema: dict[str, JSON]) -> None:

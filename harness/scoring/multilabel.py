@@ -16,9 +16,10 @@ positive in the truth, even if it was predicted.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import mul
 from typing import TypeAlias
 
 import numpy as np
@@ -148,18 +149,19 @@ def _mean_case_f1(truth: Codes, given: Codes, answered: Flags, labels: int, empt
     counts = histograms(kinds, unanswered + 1)[:, :unanswered]
     occurring = np.flatnonzero(counts.any(axis=0))
     values = ratio(2 * (occurring // sizes), occurring % sizes, empty).tolist()
-    sums = [exact_sum(values, row) for row in counts[:, occurring].tolist()]
+    sums = exact_sums(values, counts[:, occurring].tolist())
     return np.asarray(sums, dtype=np.float64).reshape(shape) / units
 
 
-def exact_sum(values: Sequence[float], counts: Sequence[int]) -> float:
-    """Return the sum of values, each as often as its count says, rounded once like `math.fsum`'s."""
+def exact_sums(values: Sequence[float], counts: Iterable[Sequence[int]]) -> list[float]:
+    """Return for each row of counts the sum of the values, each as often as its count says.
+
+    Each sum is rounded once, like `math.fsum`'s.
+    """
     ratios = [value.as_integer_ratio() for value in values]
     scale = max((below for _, below in ratios), default=1)
-    total = sum(
-        above * (scale // below) * count for (above, below), count in zip(ratios, counts, strict=True)
-    )
-    return total / scale
+    scaled = [above * (scale // below) for above, below in ratios]
+    return [sum(map(mul, scaled, row)) / scale for row in counts]
 
 
 def _all_labels(codes: Codes) -> Counts:

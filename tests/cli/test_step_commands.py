@@ -151,7 +151,7 @@ def test_grades_at_the_run_of_a_judge_are_sent_to_the_run_that_was_judged(
 def test_latest_is_the_newest_run_that_has_the_step(folder: Path, server: ScriptedServer) -> None:
     where = store_of(folder)
     pandent = ("run", "--benchmark", "pandent", "--models", "sim/steady", "--limit", "1", *where)
-    assert harness(*pandent, "--conditions", "report", "--name", "reports").code == 0
+    assert harness(*pandent, "--conditions", "attribute:caries", "--name", "before").code == 0
     done = harness(*step_args(folder, "--dry-run", run="latest"))
     assert done.code == 2 and "no run of the store has a step 'judge'" in done.err
     ready_source(folder, CASES, "a")
