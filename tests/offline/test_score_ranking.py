@@ -17,6 +17,7 @@ def test_values_that_differ_beyond_it_do_not() -> None:
 
 
 def test_a_value_that_stands_for_a_part_alone_has_no_place() -> None:
-    found = ranked_values({"a": MetricValue(0.9, 3, "2 of 5 answers have no grade"), "b": MetricValue(0.1, 5)})
+    part = MetricValue(0.9, 3, "2 of 5 answers have no grade")
+    found = ranked_values({"a": part, "b": MetricValue(0.1, 5)})
     assert found["a"].place is None and found["a"].reason == "2 of 5 answers have no grade"
     assert found["b"].place == 1
