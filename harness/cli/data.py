@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -19,7 +20,9 @@ from harness.cli.options import config_option, json_option, print_json, say, tel
 from harness.cli.session_options import comma_list
 from harness.cli.tables import terminal_width
 from harness.config import Config, load_config
+from harness.errors import MediaError
 from harness.exit_codes import OK, USAGE
+from harness.media import Media
 from harness.model_choice import image_recipe_of
 from harness.planning import condition_names
 from harness.plans import ModelPlan
@@ -46,6 +49,9 @@ command.add_command(translated)
 @click.option("--models", metavar="A,B", help="Also count the cases that are beyond these models' limits.")
 @click.option("--conditions", metavar="A,B", help="In which --models are asked, as for `harness run`.")
 @click.option("--image-recipe", metavar="RECIPE", help="As for `harness run`.")
+@click.option(
+    "--decode", is_flag=True, help="Also decode every clip to its end, which takes a second or so each."
+)
 @json_option
 @config_option
 def check(
@@ -54,6 +60,7 @@ def check(
     models: str | None,
     conditions: str | None,
     image_recipe: str | None,
+    decode: bool,
     as_json: bool,
     config_path: Path | None,
 ) -> int:
@@ -65,6 +72,7 @@ def check(
     names = condition_names(comma_list(conditions), known)
     problems = _folder_problems(folder) or known.check(folder)
     cases = None if problems else known.load(folder)
+    problems += [] if cases is None or not decode else _undecodable(cases)
     counts = {} if cases is None else _counts(cases)
     asked = () if cases is None else cases.cases
     beyond = {one.model.name: beyond_limits(known, asked, one, names) for one in plans}
@@ -109,6 +117,31 @@ def _folder_problems(folder: Path) -> list[str]:
     if not folder.is_dir():
         return [f"there is no folder {str(folder)!r}; name the one that holds cases.jsonl"]
     return []
+
+
+def _undecodable(cases: CaseSet) -> list[str]:
+    """Return what is wrong with clips that look sound from outside. Raises ConfigError without PyAV."""
+    from harness.frames.clips import check_decodes
+    from harness.frames.decoding import check_installed
+
+    check_installed()
+    found: dict[str, str | None] = {}
+    problems = []
+    for case in cases.cases:
+        for clip in (one for many in case.media.values() for one in many if one.kind == "video"):
+            if clip.sha256 not in found:
+                found[clip.sha256] = _fault(check_decodes, clip)
+            if (fault := found[clip.sha256]) is not None:
+                problems.append(f"case {case.id!r}: {fault}")
+    return problems
+
+
+def _fault(check: Callable[[Media], None], clip: Media) -> str | None:
+    try:
+        check(clip)
+    except MediaError as error:
+        return str(error)
+    return None
 
 
 def _counts(cases: CaseSet) -> dict[str, int]:

@@ -74,6 +74,20 @@ def frames_as_jpeg(media: Media, indices: Iterable[int], read: Callable[[], byte
         raise _unusable(media.path, error) from error
 
 
+def check_decodes(media: Media) -> None:
+    """Decode a clip to its end and keep nothing. Raises MediaError for one that is damaged, or not there."""
+    frames = timeline_of(media)
+    assert media.path is not None, "its timeline was read there"
+    try:
+        decode_frames(media.path.read_bytes(), media.mime, frames, (), _ignore)
+    except BadVideoError as error:
+        raise _unusable(media.path, error) from error
+
+
+def _ignore(index: int, jpeg: bytes) -> None:
+    """Keep nothing of a frame."""
+
+
 def _unusable(path: Path | None, error: BadVideoError) -> MediaError:
     mend = "" if ";" in str(error) else "; replace the file"
     return MediaError(f"cannot use video {str(path)!r}: {error}{mend}")

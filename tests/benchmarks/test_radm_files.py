@@ -108,6 +108,9 @@ def test_text_with_unicode_line_ends_is_kept(folder: Path) -> None:
         ({"group": ""}, "'group' is blank"),
         ({"video": ["one.mp4"]}, "unknown field 'video'; did you mean 'videos'?"),
         ({"language": "en", "history_en": "x"}, "'language' is 'en'; take it out"),
+        ({"language": "zh", "history": "Man of 40."}, "'history' has no Chinese character"),
+        ({"language": "en", "history": "男性胸痛三天 CT"}, "'history' is in Chinese, and 'language' is 'en'"),
+        ({"language": "zh", "history_en": "男性胸痛三天"}, "'history_en' is in Chinese"),
     ],
 )
 def test_what_is_wrong_with_a_line_is_said(

@@ -40,7 +40,7 @@ def test_radm_cases_come_back_with_their_clips(tmp_path: Path, form: str) -> Non
     (tmp_path / "clips" / "a.mp4").write_bytes(mp4())
     rows = [
         radm(1),
-        radm(2, videos=[], language="en", history_en=None, rare=False),
+        radm(2, videos=[], language="en", history="Chest pain.", history_en=None, rare=False),
         radm(3, videos=None),
     ]
     source = open_source(FORMS[form](tmp_path, rows))

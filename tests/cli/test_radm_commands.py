@@ -208,3 +208,16 @@ def test_all_conditions_are_those_that_some_case_has(folder: Path) -> None:
     assert f"left out, since no case has what they show: {left}" in " ".join(done.err.split())
     assert refused.code == 2
     assert "none of the cases has what these conditions of radm show: text_volume_fps2" in refused.err
+
+
+def test_a_clip_that_is_damaged_inside_is_found_by_decoding_before_anybody_is_paid(folder: Path) -> None:
+    clip = next((folder / "data").rglob("*.mp4"))
+    data = bytearray(clip.read_bytes())
+    start = data.index(b"mdat") + 200
+    data[start : start + 1500] = b"\xff" * 1500
+    clip.write_bytes(data)
+    check = ("data", "check", "--benchmark", "radm", "--data", folder / "data")
+    assert harness(*check).code == 0  # its tables are sound
+    done = harness(*check, "--decode")
+    assert done.code == 2 and f"cannot use video '{clip}'" in done.err + done.out
+    assert harness("data", "check", "--benchmark", "radm", "--decode").code == 0

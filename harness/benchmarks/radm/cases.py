@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, cast
@@ -28,6 +29,8 @@ CLIP: Final = "clip"
 
 SUBSETS: Final = ("RadEdu", "RealClin")
 LANGUAGES: Final = ("en", "zh")
+HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+"""Chinese characters: the blocks of CJK ideographs, without punctuation."""
 """English and Chinese: the language of a case's history, and so of its prompt and diagnosis."""
 
 SUBSPECIALTIES: Final = (
@@ -82,6 +85,7 @@ def line_faults(value: Mapping[str, JSON]) -> Iterator[str]:
     yield from (fault for fault in found if fault is not None)
     if value.get("history_en") is not None and value["language"] == "en":
         yield "'history_en' is the English of another language's history, and 'language' is 'en'; take it out"
+    yield from _language_faults(value)
     yield from _media_faults(value)
 
 
@@ -99,6 +103,22 @@ def _choice_fault(name: str, value: JSON, known: Sequence[str]) -> str | None:
     if not isinstance(value, str):
         return f"{name!r} must be text, got {shown(value)}"
     return None if value in known else f"unknown {name} {value!r}{nearest_or_known(value, known)}"
+
+
+def _language_faults(value: Mapping[str, JSON]) -> Iterator[str]:
+    """Yield what is wrong where a history is plainly not in the language that its prompt would be in."""
+    history, english = value["history"], value.get("history_en")
+    if value["language"] == "zh" and isinstance(history, str) and not HAN.search(history):
+        yield "'history' has no Chinese character, and 'language' is 'zh'; correct one of them"
+    if value["language"] == "en" and isinstance(history, str) and _is_chinese(history):
+        yield "'history' is in Chinese, and 'language' is 'en'; correct one of them"
+    if isinstance(english, str) and _is_chinese(english):
+        yield "'history_en' is in Chinese; put the English there, or take it out"
+
+
+def _is_chinese(text: str) -> bool:
+    """Tell whether more than half of a text's letters are Chinese characters."""
+    return 2 * len(HAN.findall(text)) > sum(map(str.isalpha, text))
 
 
 def _flag_fault(name: str, value: JSON) -> str | None:

@@ -17,6 +17,7 @@ from harness.benchmarks.base import Case, Prompt
 from harness.benchmarks.case_steps import CaseStep
 from harness.benchmarks.prompts import load_prompt, render
 from harness.benchmarks.quoting import quoted
+from harness.benchmarks.radm.cases import HAN
 from harness.benchmarks.scored import MetricColumn, MetricValue, Scored, ScoreTable, UnitTable
 from harness.benchmarks.steps import Made, NoCase, StepCase
 from harness.messages import Message, TextPart
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from harness.scoring.intervals import Interval
     from harness.scoring.resampling import Resampling
 
-_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-"""Chinese characters: the blocks of CJK ideographs, without punctuation."""
 _DIGITS: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _PATHS: Final = ("chinese_left.share", "digits_lost.share")
 
@@ -82,7 +81,7 @@ class Translate(CaseStep):
             return (0, 0, 0)
         text = str(unit.prediction)
         lost = set(_DIGITS.findall(unit.case.fields["history"])) - set(_DIGITS.findall(text))
-        return (1, bool(_HAN.search(text)), bool(lost))
+        return (1, bool(HAN.search(text)), bool(lost))
 
     def metrics(
         self, units: UnitTable, condition: str, conventions: Mapping[str, str]
