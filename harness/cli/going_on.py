@@ -49,7 +49,10 @@ def say_how_to_go_on(code: int, opening: Opening, by_model: Totals, invocation: 
     beyond = {name: counts[UnitOutcome.NOT_APPLICABLE] for name, counts in by_model.items()}
     for name, plan in opening.work.models.items():
         if beyond.get(name) and plan.model.inputs == ("text",):
-            say(f"{name} takes text alone: {beyond.pop(name)} units are not applicable to it")
+            say(
+                f"{name} takes text alone: {beyond.pop(name)} units are not applicable to it; if that was a "
+                "setting, mend `inputs` and add --again not_applicable"
+            )
     if any(beyond.values()):
         say(
             f"units beyond a model's inputs or limits: {sum(beyond.values())} (`harness data check --models "

@@ -10,11 +10,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
 from store_examples import a_key
 
 import harness
 from harness.cache.store import Store
 from harness.canonical import sha256_hex
+
+# Processes that are killed while they write: half a minute of a core.
+pytestmark = pytest.mark.slow
 
 WORKER = Path(__file__).with_name("store_worker.py")
 PATIENCE_S = 60

@@ -9,6 +9,9 @@ from faults.misbehaviours import MISBEHAVIOURS
 from faults.players import Players, played
 from faults.table import TABLE
 
+# Each row starts the program several times: a minute of two cores.
+pytestmark = pytest.mark.slow
+
 PLAYERS = 3
 
 

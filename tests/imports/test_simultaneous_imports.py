@@ -17,6 +17,9 @@ from harness.cache.store import Store
 from harness.errors import StoreError
 from harness.imports.turns import TURN, turn
 
+# Processes that import at the same time.
+pytestmark = pytest.mark.slow
+
 CASES = 6
 
 ON_SQLITE = pytest.mark.parametrize("place", ["sqlite"], indirect=True)

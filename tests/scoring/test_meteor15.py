@@ -22,6 +22,9 @@ from harness.scoring.line_process import AHEAD, LineProcess
 from harness.scoring.meteor15 import FIELDS, Meteor15, Pair, meteor15_from_sums, read_statistics
 from harness.scoring.meteor_jar import score_line, start_meteor
 
+# Java starts for most of them.
+pytestmark = pytest.mark.slow
+
 HAS_PACKAGE = importlib.util.find_spec("pycocoevalcap") is not None
 needs_package = pytest.mark.skipif(not HAS_PACKAGE, reason="pycocoevalcap is not installed")
 needs_java = pytest.mark.skipif(
