@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from inspect import getfile
 from pathlib import Path
 from types import MappingProxyType
 from typing import cast
@@ -59,9 +60,13 @@ class Task:
         """Return the value as it is: nobody restates answers."""
         return Filled(value)
 
+    def sample_dir(self) -> Path:
+        """Return the folder `sample` beside the module of the benchmark: the bundled synthetic one."""
+        return Path(getfile(type(self))).parent / "sample"
+
     def write_sample(self, out: Path) -> None:
         """Copy the bundled sample, its SYNTHETIC mark included. Raises ConfigError unless `out` is empty."""
-        copy_folder(cast("Benchmark", self).sample_dir(), out)
+        copy_folder(self.sample_dir(), out)
 
     def unions(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """Return nothing: conditions are scored by themselves alone."""

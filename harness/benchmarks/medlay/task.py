@@ -95,10 +95,6 @@ class MedLay(Task):
     def __init__(self, chosen: Mapping[str, str] | None = None) -> None:
         self._chosen = chosen or {name: values[0] for name, values in self.conventions.items()}
 
-    def sample_dir(self) -> Path:
-        """Return the folder of the bundled synthetic sample."""
-        return Path(__file__).parent / "sample"
-
     def load(self, folder: Path, media: MediaReader | None = None) -> CaseSet:
         """Read a folder of case files. Raises CaseFileError that names the line and the mend."""
         return load_cases(folder, media)

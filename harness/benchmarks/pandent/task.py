@@ -126,10 +126,6 @@ class PanDent(Task):
     def __init__(self, tools: ReportTools | None = None) -> None:
         self._tools = tools
 
-    def sample_dir(self) -> Path:
-        """Return the folder of the bundled synthetic sample."""
-        return Path(__file__).parent / "sample"
-
     def load(self, folder: Path, media: MediaReader | None = None) -> CaseSet:
         """Read a folder of case files. Raises CaseFileError that names the line and the mend."""
         return load_cases(folder, media)

@@ -37,10 +37,6 @@ class RadM(ScoredTask):
     """The paper's for all models but o3, which it asked with none of them ("Model Selection")."""
     partial_conditions: frozenset[str] = shown.PARTIAL
 
-    def sample_dir(self) -> Path:
-        """Return the folder of the bundled synthetic sample."""
-        return Path(__file__).parent / "sample"
-
     def load(self, folder: Path, media: MediaReader | None = None) -> CaseSet:
         """Read a folder of case files. Raises CaseFileError that names the line and the mend."""
         return load_cases(folder, media)

@@ -92,10 +92,6 @@ class Triage(Task):
         {"zero_division": ("0", "skip-empty", "1"), "case_f1_empty": ("1", "0")}
     )
 
-    def sample_dir(self) -> Path:
-        """Return the folder of the bundled synthetic sample."""
-        return Path(__file__).parent / "sample"
-
     def load(self, folder: Path, media: MediaReader | None = None) -> CaseSet:
         """Read a folder of case files. Raises CaseFileError that names the line and the mend."""
         return load_cases(folder, media)
