@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from harness.answers.readings import TextReader
+from harness.benchmarks.details import Detail
 from harness.benchmarks.scored import MetricValue, Scored, ScoreTable, UnitTable
 from harness.canonical import JSON, canonical_json
 from harness.media import Media
@@ -17,6 +18,7 @@ from harness.messages import Message, Schema
 if TYPE_CHECKING:
     from harness.media_reading import MediaReader
     from harness.scoring.intervals import Interval
+    from harness.scoring.replicates import Statistic, Units
     from harness.scoring.resampling import Resampling
 
 
@@ -243,6 +245,21 @@ class Benchmark(Protocol):
         self, units: UnitTable, condition: str, conventions: Mapping[str, str], resampling: Resampling
     ) -> Mapping[str, Interval]:
         """Return metric path -> interval of one row, of all its repeats together; a path may be left out."""
+        ...
+
+    def sums(
+        self, units: UnitTable, condition: str, conventions: Mapping[str, str]
+    ) -> tuple[Units, Statistic] | None:
+        """Return what each unit adds to sums and the metrics that are made of them, to compare models by.
+
+        The paths are those of the table's columns that are functions of sums, or more; their values are
+        those of `metrics`. Every unit of `units` has its row in order, and its case's cluster, also where it
+        adds nothing. None: the rows of this condition are not compared.
+        """
+        ...
+
+    def details(self, condition: str) -> Sequence[Detail]:
+        """Return what a report shows of a condition or union beside its table."""
         ...
 
     def across(

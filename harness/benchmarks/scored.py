@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from harness.canonical import JSON
 from harness.outcomes import UnitOutcome
@@ -52,7 +52,9 @@ class MetricColumn:
     """One metric of the printed table: its path in the scores, its two head lines, and its decimals.
 
     A value from 0 to below `least` is shown as below it (a p as "<0.001"), one in `words` by its word.
-    An `optional` column is there only where some row has a value of it.
+    An `optional` column is there only where some row has a value of it. `better` says which values are the
+    better ones, None where none are (a reading grade, a p); `best` is the best one that there can be, None
+    where there is no bound.
     """
 
     path: str
@@ -61,6 +63,8 @@ class MetricColumn:
     least: float | None = None
     words: Mapping[float, str] = field(default_factory=dict)
     optional: bool = False
+    better: Literal["higher", "lower"] | None = "higher"
+    best: float | None = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,9 @@ class ScoreTable:
     the main metric first, of which a narrow terminal drops the last ones; without columns the rows stand in
     the JSON only, and so they do where the table of the union `shown_in` is printed. `legend` says what the
     heads mean, `baseline_notes` what each baseline is. `one_reading` is the heading of the one table that is
-    printed where an unusable answer enters no number, in either reading.
+    printed where an unusable answer enters no number, in either reading. `unrelated` is the baseline that
+    gives each case the reference of another one. The means over cases in `wilcoxon` are compared by that
+    test, as the paper does.
     """
 
     numbers: tuple[str, ...]
@@ -82,6 +88,8 @@ class ScoreTable:
     baseline_notes: Mapping[str, str] = field(default_factory=dict)
     shown_in: str | None = None
     one_reading: str | None = None
+    unrelated: str | None = None
+    wilcoxon: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

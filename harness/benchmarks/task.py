@@ -7,15 +7,19 @@ from contextlib import AbstractContextManager, nullcontext
 from inspect import getfile
 from pathlib import Path
 from types import MappingProxyType
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from harness.answers.readings import TextReader
 from harness.benchmarks.base import Benchmark, Case, Filled, Prompt, Question, Subject
-from harness.benchmarks.scored import MetricValue
+from harness.benchmarks.details import Detail
+from harness.benchmarks.scored import MetricValue, UnitTable
 from harness.canonical import JSON
 from harness.errors import ConfigError
 from harness.messages import Schema
 from harness.new_folder import copy_folder
+
+if TYPE_CHECKING:
+    from harness.scoring.replicates import Statistic, Units
 
 
 class Task:
@@ -79,6 +83,16 @@ class Task:
     def prepared(self, conventions: Mapping[str, str]) -> AbstractContextManager[Benchmark]:
         """Give the benchmark as it is."""
         return nullcontext(cast("Benchmark", self))
+
+    def sums(
+        self, units: UnitTable, condition: str, conventions: Mapping[str, str]
+    ) -> tuple[Units, Statistic] | None:
+        """Return None: rows are not compared."""
+        return None
+
+    def details(self, condition: str) -> Sequence[Detail]:
+        """Return nothing: there is the table alone."""
+        return ()
 
     def across(
         self, condition: str, rows: Mapping[str, Mapping[str, MetricValue]]

@@ -1,0 +1,1 @@
+"""Reports: tables, figures and pages for people, made of stored scores."""
