@@ -71,8 +71,9 @@ class Change:
 class Flow:
     """How the units of each model move between levels of a metric from condition to condition (alluvial).
 
-    `conditions` are in order; a run has them all. `path` is one that `Benchmark.score_unit` gives; `levels`
-    has label -> least value, ascending, and the first takes everything below the second.
+    `conditions` are in order; a report shows it where a run asks them all. `path` is one that
+    `Benchmark.score_unit` gives; `levels` has label -> least value, ascending, and the first takes everything
+    below the second.
     """
 
     id: str

@@ -23,6 +23,7 @@ EXCUSED = {
     "benchmarks/__init__.py": "empty",
     "benchmarks/case_files.py": "reads case files; what a run keeps of them is its own snapshot",
     "benchmarks/case_loading.py": "reads case files; what a run keeps of them is its own snapshot",
+    "benchmarks/details.py": "forms of what a report shows beside its tables",
     "cache": "hands over stored bytes as they are",
     "benchmarks/quoting.py": "puts quoted texts into what is asked",
     "case_spool.py": "holds case files while they are read",

@@ -32,7 +32,14 @@ DIFFERENCES: Final = (("B", "A"), ("C", "B"), ("C", "A"))
 """Pairs of conditions, of which the second is taken from the first."""
 
 COLUMNS: Final = tuple(
-    MetricColumn(f"{first}-{second}.{path}", (f"{first}-{second}", head), decimals, optional=path in OUTSIDE)
+    MetricColumn(
+        f"{first}-{second}.{path}",
+        (f"{first}-{second}", head),
+        decimals,
+        optional=path in OUTSIDE,
+        better=None if path in READABLE else "higher",
+        best=None,
+    )
     for path, head, decimals in (
         ("medlayeval.overall", "S", 1),
         ("rubric.overall", "rubric", 1),

@@ -7,20 +7,16 @@ verifier's flags (`rubric.FLAGS`) are shares of answers. An answer that nobody c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 
-from harness.benchmarks.medlay.attributes import ATTRIBUTES
+from harness.benchmarks.medlay.attributes import ATTRIBUTES, SCALE
 from harness.benchmarks.scored import MetricValue, UnitTable
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval
 from harness.scoring.multilabel import ratio
 from harness.scoring.proportions import clopper_pearson
 from harness.scoring.resampling import Resampling, Values
-
-SCALE: Final = 100.0
-"""What numbers from 0 to 1 are multiplied by, here and in the benchmark's own scores: as the paper prints."""
 
 
 def names(flags: Sequence[str] = ()) -> tuple[str, ...]:

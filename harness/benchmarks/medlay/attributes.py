@@ -16,6 +16,9 @@ from harness.benchmarks.base import Question
 ATTRIBUTES: Final = ("modality", "anatomy", "finding", "factual", "readability")
 """The paper's five attributes, in its order."""
 
+SCALE: Final = 100.0
+"""What numbers from 0 to 1 are multiplied by, here and in the benchmark's own scores: as the paper prints."""
+
 MEDLAYEVAL: Final = "medlayeval"
 """Scores of the paper's evaluator, or of what is served in its place: see the step `evaluate`."""
 

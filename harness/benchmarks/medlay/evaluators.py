@@ -9,8 +9,10 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from harness.benchmarks.medlay.attributes import ATTRIBUTES
+from harness.benchmarks.details import Detail
+from harness.benchmarks.medlay.attributes import ATTRIBUTES, SCALE
 from harness.benchmarks.medlay.cases import EXPERT, ROI, ROLE
+from harness.benchmarks.medlay.details import by_attribute
 from harness.benchmarks.scored import MetricColumn, MetricValue, Scored, ScoreTable, UnitTable
 from harness.benchmarks.steps import Answer, Made, NoCase, Step, StepCase
 from harness.canonical import JSON
@@ -79,9 +81,9 @@ class Evaluator(Step):
             numbers=names(self.flags),
             main_metric=None,
             columns=(
-                MetricColumn(f"{self.evaluator}.overall", ("mean", "of 5"), 1),
+                MetricColumn(f"{self.evaluator}.overall", ("mean", "of 5"), 1, best=SCALE),
                 *(
-                    MetricColumn(f"{self.evaluator}.{name}", ("", head), 1)
+                    MetricColumn(f"{self.evaluator}.{name}", ("", head), 1, best=SCALE)
                     for name, head in zip(ATTRIBUTES, _HEADS, strict=True)
                 ),
                 *self.columns,
@@ -89,6 +91,10 @@ class Evaluator(Step):
             legend=self.legend,
             one_reading="scored (an answer that was not scored is in no number)",
         )
+
+    def details(self, condition: str) -> Sequence[Detail]:
+        """Return what a report shows beside the table; see `medlay.details`."""
+        return (by_attribute(self.evaluator),)
 
     def unit_numbers(self, unit: Scored) -> Sequence[float]:
         """Return whether there is an answer, its attributes and its flags."""

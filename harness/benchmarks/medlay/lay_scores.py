@@ -28,7 +28,7 @@ from typing import Final
 
 import numpy as np
 
-from harness.benchmarks.medlay.attribute_means import SCALE
+from harness.benchmarks.medlay.attributes import SCALE
 from harness.benchmarks.medlay.lay_numbers import OUTSIDE, OVERALL, READABLE, Layout, known
 from harness.benchmarks.medlay.modalities import MODALITIES
 from harness.benchmarks.scored import MetricValue, UnitNumbers, UnitTable

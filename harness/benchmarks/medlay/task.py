@@ -14,7 +14,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
 from harness.benchmarks.base import Benchmark, Case, CaseSet, Prompt, Question
-from harness.benchmarks.medlay.attributes import QUESTIONS
+from harness.benchmarks.details import Detail
+from harness.benchmarks.medlay import details
+from harness.benchmarks.medlay.attributes import QUESTIONS, SCALE
 from harness.benchmarks.medlay.cases import EXPERT, check_cases, load_cases
 from harness.benchmarks.medlay.roi import image_part
 from harness.benchmarks.prompts import check_placeholders, load_prompt, placeholders, render
@@ -51,22 +53,22 @@ would be two tables under one name. So whoever wants an order says by what, and 
 """
 
 _COLUMNS: Final = (
-    MetricColumn("rouge_l", ("", "R-L"), 2),
-    MetricColumn("medlayeval.overall", ("MLE", "S"), 1, optional=True),
-    MetricColumn("rubric.overall", ("", "rubric"), 1, optional=True),
-    MetricColumn("bertscore", ("", "BERT-F"), 1, optional=True),
-    MetricColumn("ratescore", ("", "RaTE"), 1, optional=True),
-    MetricColumn("green", ("", "GREEN"), 1, optional=True),
-    MetricColumn("sari", ("", "SARI"), 2),
-    MetricColumn("bleu4", ("", "BLEU4"), 2),
-    MetricColumn("fk.answer", ("FK", "grade"), 1),
-    MetricColumn("fk.reduction", ("FK", "less"), 1),
+    MetricColumn("rouge_l", ("", "R-L"), 2, best=SCALE),
+    MetricColumn("medlayeval.overall", ("MLE", "S"), 1, optional=True, best=SCALE),
+    MetricColumn("rubric.overall", ("", "rubric"), 1, optional=True, best=SCALE),
+    MetricColumn("bertscore", ("", "BERT-F"), 1, optional=True, best=SCALE),
+    MetricColumn("ratescore", ("", "RaTE"), 1, optional=True, best=SCALE),
+    MetricColumn("green", ("", "GREEN"), 1, optional=True, best=SCALE),
+    MetricColumn("sari", ("", "SARI"), 2, best=SCALE),
+    MetricColumn("bleu4", ("", "BLEU4"), 2, best=SCALE),
+    MetricColumn("fk.answer", ("FK", "grade"), 1, better=None, best=None),
+    MetricColumn("fk.reduction", ("FK", "less"), 1, better=None, best=None),
     MetricColumn("three_parts.share", ("three", "parts")),
-    MetricColumn("length_ratio", ("len", "ratio"), 2),
-    MetricColumn("medlayeval.factual", ("MLE", "fact"), 1, optional=True),
-    MetricColumn("medlayeval.readability", ("MLE", "read"), 1, optional=True),
-    MetricColumn("rubric.factual", ("rubric", "fact"), 1, optional=True),
-    MetricColumn("rubric.readability", ("rubric", "read"), 1, optional=True),
+    MetricColumn("length_ratio", ("len", "ratio"), 2, better=None, best=None),
+    MetricColumn("medlayeval.factual", ("MLE", "fact"), 1, optional=True, best=SCALE),
+    MetricColumn("medlayeval.readability", ("MLE", "read"), 1, optional=True, best=SCALE),
+    MetricColumn("rubric.factual", ("rubric", "fact"), 1, optional=True, best=SCALE),
+    MetricColumn("rubric.readability", ("rubric", "read"), 1, optional=True, best=SCALE),
 )
 _LEGEND: Final = (
     "0 to 100, as the paper prints them: R-L, SARI (source: the expert caption), BLEU4 and grades; FK: "
@@ -160,6 +162,12 @@ class MedLay(Task):
     def prepared(self, conventions: Mapping[str, str]) -> AbstractContextManager[Benchmark]:
         """Give the benchmark by the conventions that a run is scored by."""
         return nullcontext(cast("Benchmark", MedLay(conventions)))
+
+    def details(self, condition: str) -> Sequence[Detail]:
+        """Return what a report shows beside the table; see `medlay.details`."""
+        from harness.benchmarks.medlay import ablation
+
+        return () if condition == ablation.UNION else details.CONDITION
 
     def unit_numbers(self, unit: Scored) -> Sequence[float]:
         """Return what the metrics need; see `lay_numbers`."""

@@ -44,9 +44,9 @@ class Verify(Evaluator):
     flags: ClassVar[tuple[str, ...]] = FLAGS
     columns: ClassVar[tuple[MetricColumn, ...]] = (
         MetricColumn("verdict.pass.share", ("", "PASS")),
-        MetricColumn("expert_error.share", ("expert", "error")),
-        MetricColumn("contradiction.verdict.share", ("verdict", "wrong")),
-        MetricColumn("contradiction.total.share", ("total", "wrong")),
+        MetricColumn("expert_error.share", ("expert", "error"), better=None, best=None),
+        MetricColumn("contradiction.verdict.share", ("verdict", "wrong"), better="lower", best=0),
+        MetricColumn("contradiction.total.share", ("total", "wrong"), better="lower", best=0),
     )
     legend: ClassVar[str] = (
         "rubric by the model named above, 0 to 100, no MedLayEval: mean of 5, and its criteria: modality, "

@@ -16,6 +16,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Final, cast
 
 from harness.benchmarks.base import Benchmark, Case, Prompt
+from harness.benchmarks.details import Detail
+from harness.benchmarks.pandent.details import NORMALISE
 from harness.benchmarks.pandent.questions import REPORT
 from harness.benchmarks.pandent.report_tools import REPORT_CONVENTIONS, ReportTools, open_tools
 from harness.benchmarks.prompts import load_prompt, render
@@ -31,15 +33,15 @@ if TYPE_CHECKING:
 _COLUMNS: Final = (
     MetricColumn("raw.bleu_4", ("raw", "B4")),
     MetricColumn("normalised.bleu_4", ("norm", "B4")),
-    MetricColumn("delta.bleu_4", ("delta", "B4")),
-    MetricColumn("added.findings_mean", ("added", "find"), 1),
-    MetricColumn("added.half_share", ("added", "half")),
-    MetricColumn("added.teeth_mean", ("added", "teeth"), 2),
-    MetricColumn("dropped.findings_mean", ("lost", "find"), 1),
-    MetricColumn("dropped.teeth_mean", ("lost", "teeth"), 2),
-    MetricColumn("delta.rouge_l", ("delta", "R-L")),
-    MetricColumn("delta.meteor15", ("delta", "MET15")),
-    MetricColumn("delta.average", ("delta", "avg")),
+    MetricColumn("delta.bleu_4", ("delta", "B4"), better=None, best=None),
+    MetricColumn("added.findings_mean", ("added", "find"), 1, better="lower", best=0),
+    MetricColumn("added.half_share", ("added", "half"), better="lower", best=0),
+    MetricColumn("added.teeth_mean", ("added", "teeth"), 2, better="lower", best=0),
+    MetricColumn("dropped.findings_mean", ("lost", "find"), 1, better="lower", best=0),
+    MetricColumn("dropped.teeth_mean", ("lost", "teeth"), 2, better="lower", best=0),
+    MetricColumn("delta.rouge_l", ("delta", "R-L"), better=None, best=None),
+    MetricColumn("delta.meteor15", ("delta", "MET15"), better=None, best=None),
+    MetricColumn("delta.average", ("delta", "avg"), better=None, best=None),
 )
 _LEGEND: Final = (
     "raw, norm: the reports as answered, and as restated; delta: norm less raw, of the same reports; "
@@ -102,6 +104,10 @@ class Normalise(Step):
     def prepared(self, conventions: Mapping[str, str]) -> AbstractContextManager[Benchmark]:
         """Give the step with what scoring clinical reports takes, and end that afterwards."""
         return self._opened(conventions)
+
+    def details(self, condition: str) -> Sequence[Detail]:
+        """Return what a report shows beside the table; see `pandent.details`."""
+        return NORMALISE
 
     def unit_numbers(self, unit: Scored) -> Sequence[float]:
         """Return what the metrics need of one restatement; see `restatement_scores`."""

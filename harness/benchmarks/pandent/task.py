@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 from harness.answers.readings import TextReader
 from harness.benchmarks.base import Benchmark, Case, CaseSet, Prompt
+from harness.benchmarks.details import Detail
+from harness.benchmarks.pandent import details
 from harness.benchmarks.pandent.answers.reader import attribute_reader
 from harness.benchmarks.pandent.cases import ROLE, check_cases, load_cases
 from harness.benchmarks.pandent.findings import ABBREVIATIONS, BY_ID, FINDINGS, TABLE2
@@ -203,6 +205,10 @@ class PanDent(Task):
         """Give the benchmark with what scoring clinical reports takes, and end that afterwards."""
         with open_tools(conventions) as tools:
             yield PanDent(tools)
+
+    def details(self, condition: str) -> Sequence[Detail]:
+        """Return what a report shows beside the table; see `pandent.details`."""
+        return details.UNION if condition == ATTRIBUTES else ()
 
     def unit_numbers(self, unit: Scored) -> Sequence[float]:
         """Return what the metrics need; see `report_scores` and `attribute_scores`."""

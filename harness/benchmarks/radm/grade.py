@@ -20,7 +20,16 @@ from harness.benchmarks.base import Case, Prompt, Question
 from harness.benchmarks.prompts import load_prompt, load_schema, render
 from harness.benchmarks.quoting import quoted
 from harness.benchmarks.radm.answer_forms import KEY
-from harness.benchmarks.radm.ranking import QUESTION_NAMES, RANKS, TIERS, TOP, fifths, first_hit, tiers_of
+from harness.benchmarks.radm.ranking import (
+    MOST,
+    QUESTION_NAMES,
+    RANKS,
+    TIERS,
+    TOP,
+    fifths,
+    first_hit,
+    tiers_of,
+)
 from harness.benchmarks.radm.scored_task import QUESTIONS
 from harness.benchmarks.scored import MetricColumn, MetricValue, Scored, ScoreTable, UnitTable
 from harness.benchmarks.steps import Answer, Graded, Made, Step, StepCase
@@ -40,9 +49,12 @@ _TABLE: Final = ScoreTable(
     numbers=NUMBERS,
     main_metric=None,
     columns=(
-        MetricColumn("score", ("", "score")),
+        MetricColumn("score", ("", "score"), best=MOST),
         *(MetricColumn(f"top{k}", (f"top-{k}", "acc")) for k in TOP),
-        *(MetricColumn(f"tier.{tier}.share", ("best", f"tier {tier}")) for tier in reversed(TIERS)),
+        *(
+            MetricColumn(f"tier.{tier}.share", ("best", f"tier {tier}"), better=None, best=None)
+            for tier in reversed(TIERS)
+        ),
     ),
     legend=(
         "LLM-graded: a model gave these tiers, no radiologist; score: mean of max(weight of rank x tier), 0 "

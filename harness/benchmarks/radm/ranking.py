@@ -19,6 +19,8 @@ WEIGHTS: Final = (5, 4, 3, 2, 1)
 """Of ranks 1 to 5, in fifths."""
 FIFTHS: Final = 5
 """So many fifths are a score of 1: an answer is worth 0 to 15 of them, a score of 0 to 3."""
+MOST: Final = 3.0
+"""The best score that an answer can have."""
 TOP: Final = (1, 3, 5)
 """The k of top-k accuracy."""
 QUESTION_NAMES: Final = tuple(f"tier_{rank}" for rank in range(1, RANKS + 1))

@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from harness.benchmarks.base import Question
-from harness.benchmarks.radm import tables
+from harness.benchmarks.details import Detail
+from harness.benchmarks.radm import details, tables
 from harness.benchmarks.radm.ranking import QUESTION_NAMES, TIERS
 from harness.benchmarks.radm.scores import unit_numbers, unit_scores
 from harness.benchmarks.scored import MetricValue, Scored, ScoreTable, UnitTable
@@ -36,6 +37,12 @@ class ScoredTask(Task):
     def table(self, condition: str) -> ScoreTable:
         """Return how the rows of a condition or union are scored and shown."""
         return tables.table(condition)
+
+    def details(self, condition: str) -> Sequence[Detail]:
+        """Return what a report shows beside the table; see `radm.details`."""
+        if condition in tables.TRANSITIONS:
+            return details.transition(*tables.TRANSITIONS[condition])
+        return () if condition == tables.LANGUAGES else details.CONDITION
 
     def unit_numbers(self, unit: Scored) -> Sequence[float]:
         """Return what the metrics need of one unit; see `radm.scores`."""

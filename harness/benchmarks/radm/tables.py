@@ -17,7 +17,7 @@ from harness.benchmarks.radm.conditions import (
     TEXT_VOLUME_FPS2,
     TEXT_VOLUME_FPS10,
 )
-from harness.benchmarks.radm.ranking import TOP
+from harness.benchmarks.radm.ranking import MOST, TOP
 from harness.benchmarks.radm.scores import NUMBERS
 from harness.benchmarks.scored import MetricColumn, ScoreTable
 
@@ -51,20 +51,20 @@ _LEGEND: Final = (
 )
 _ACCURACIES: Final = tuple(MetricColumn(f"top{k}", (f"top-{k}", "acc")) for k in TOP)
 _SUBSETS: Final = (
-    MetricColumn("RadEdu.score", ("RadEdu", "score")),
-    MetricColumn("RealClin.score", ("RealClin", "score")),
+    MetricColumn("RadEdu.score", ("RadEdu", "score"), best=MOST),
+    MetricColumn("RealClin.score", ("RealClin", "score"), best=MOST),
 )
 
 _TABLE: Final = ScoreTable(
     numbers=NUMBERS,
     main_metric="score",
-    columns=(MetricColumn("score", ("", "score")), *_SUBSETS, *_ACCURACIES),
+    columns=(MetricColumn("score", ("", "score"), best=MOST), *_SUBSETS, *_ACCURACIES),
     legend=_LEGEND,
 )
 _ONE_SUBSET: Final = ScoreTable(
     numbers=NUMBERS,
     main_metric="score",
-    columns=(MetricColumn("score", ("", "score")), *_ACCURACIES),
+    columns=(MetricColumn("score", ("", "score"), best=MOST), *_ACCURACIES),
     legend=_LEGEND,
 )
 """Of conditions that the paper asks of RealClin alone."""
@@ -73,13 +73,13 @@ _TRANSITION: Final = ScoreTable(
     numbers=NUMBERS,
     main_metric=None,
     columns=(
-        MetricColumn("mean_difference", ("score", "diff")),
+        MetricColumn("mean_difference", ("score", "diff"), best=None),
         MetricColumn("improved.share", ("impr", "share")),
-        MetricColumn("unchanged.share", ("same", "share")),
-        MetricColumn("declined.share", ("decl", "share")),
-        MetricColumn("relative_change", ("rel", "change")),
-        MetricColumn("before.score", ("before", "score")),
-        MetricColumn("after.score", ("after", "score")),
+        MetricColumn("unchanged.share", ("same", "share"), better=None, best=None),
+        MetricColumn("declined.share", ("decl", "share"), better="lower", best=0),
+        MetricColumn("relative_change", ("rel", "change"), best=None),
+        MetricColumn("before.score", ("before", "score"), best=MOST),
+        MetricColumn("after.score", ("after", "score"), best=MOST),
     ),
     legend=(
         "A_to_B: the same cases in both conditions; diff: mean score in B less that in A; impr, same, decl: "
@@ -93,12 +93,18 @@ _LANGUAGES: Final = ScoreTable(
     numbers=NUMBERS,
     main_metric=None,
     columns=(
-        MetricColumn("mean_difference", ("score", "diff")),
-        MetricColumn("wilcoxon.p", ("", "p"), least=0.001),
-        MetricColumn("wilcoxon.p_adjusted", ("BH", "adj. p"), least=0.001),
-        MetricColumn("wilcoxon.significant", ("q=.05", ""), words={0: "n.s.", 1: "signif."}),
-        MetricColumn("original.score", ("zh", "score")),
-        MetricColumn("translated.score", ("en", "score")),
+        MetricColumn("mean_difference", ("score", "diff"), best=None),
+        MetricColumn("wilcoxon.p", ("", "p"), least=0.001, better=None, best=None),
+        MetricColumn("wilcoxon.p_adjusted", ("BH", "adj. p"), least=0.001, better=None, best=None),
+        MetricColumn(
+            "wilcoxon.significant",
+            ("q=.05", ""),
+            words={0: "n.s.", 1: "signif."},
+            better=None,
+            best=None,
+        ),
+        MetricColumn("original.score", ("zh", "score"), best=MOST),
+        MetricColumn("translated.score", ("en", "score"), best=MOST),
     ),
     legend=(
         "languages: Chinese cases with their history (zh) and its English translation (en); diff: en less "

@@ -65,8 +65,8 @@ class Translate(CaseStep):
             numbers=("translated", "chinese_left", "digits_lost"),
             main_metric=None,
             columns=(
-                MetricColumn(_PATHS[0], ("Chinese", "left")),
-                MetricColumn(_PATHS[1], ("digits", "lost")),
+                MetricColumn(_PATHS[0], ("Chinese", "left"), better="lower", best=0),
+                MetricColumn(_PATHS[1], ("digits", "lost"), better="lower", best=0),
             ),
             legend=(
                 "share of the translations with Chinese characters in them, and of those that lack a number "

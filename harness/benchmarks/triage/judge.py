@@ -38,12 +38,12 @@ _TABLE: Final = ScoreTable(
     numbers=NUMBERS,
     main_metric=None,
     columns=(
-        MetricColumn("failure.any.case_share", ("any", "fail")),
+        MetricColumn("failure.any.case_share", ("any", "fail"), better="lower", best=0),
         *(
-            MetricColumn(f"failure.{dimension}.case_share", (dimension[:2], head))
+            MetricColumn(f"failure.{dimension}.case_share", (dimension[:2], head), better="lower", best=0)
             for dimension, head in zip(DIMENSIONS, _HEADS, strict=True)
         ),
-        MetricColumn("failure.mean_count", ("fail", "/case"), 2),
+        MetricColumn("failure.mean_count", ("fail", "/case"), 2, better="lower", best=0),
     ),
     legend=(
         "shares of judged answers whose rationale fails: D1 neglects the complaint, D2 omits a finding, D3 "

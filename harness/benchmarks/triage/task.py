@@ -12,10 +12,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from harness.benchmarks.base import Case, CaseSet, Filled, Prompt
+from harness.benchmarks.details import Detail
 from harness.benchmarks.prompts import check_placeholders, load_prompt, load_schema, placeholders, render
 from harness.benchmarks.scored import MetricColumn, MetricValue, Scored, ScoreTable, UnitTable
 from harness.benchmarks.task import Task
-from harness.benchmarks.triage import ablation
+from harness.benchmarks.triage import ablation, details
 from harness.benchmarks.triage.cases import ROLE, check_cases, load_cases
 from harness.benchmarks.triage.filling import fill_answer
 from harness.benchmarks.triage.taxonomy import ALIASES, DOMAIN_OF, answer_of
@@ -55,8 +56,8 @@ _TABLE: Final = ScoreTable(
         MetricColumn("fine.macro_recall", ("fine", "rec")),
         MetricColumn("fine.exact_match", ("fine", "EMR")),
         MetricColumn("coarse.macro_f1", ("coarse", "maF1")),
-        MetricColumn("over_referral.mean_count", ("over", "/case"), 2),
-        MetricColumn("under_referral.mean_count", ("under", "/case"), 2),
+        MetricColumn("over_referral.mean_count", ("over", "/case"), 2, better="lower", best=0),
+        MetricColumn("under_referral.mean_count", ("under", "/case"), 2, better="lower", best=0),
     ),
     legend=(
         "maF1, miF1: macro- and micro-F1; rec: macro-recall; EMR: exact match ratio; "
@@ -180,6 +181,10 @@ class Triage(Task):
     def table(self, condition: str) -> ScoreTable:
         """Return how the rows of a condition, all alike, or of the ablation are scored and shown."""
         return ablation.TABLE if condition == ablation.UNION else _TABLE
+
+    def details(self, condition: str) -> Sequence[Detail]:
+        """Return what a report shows beside the table; see `triage.details`."""
+        return details.ABLATION if condition == ablation.UNION else details.CONDITION
 
     def unit_numbers(self, unit: Scored) -> Sequence[float]:
         """Return whether there is an answer, and truth and answer as codes; see `triage.unit_scores`."""
