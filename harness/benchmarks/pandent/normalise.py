@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING, Final, cast
 
 from harness.benchmarks.base import Benchmark, Case, Prompt
 from harness.benchmarks.pandent.questions import REPORT
-from harness.benchmarks.pandent.report_tools import REPORT_CONVENTIONS, ReportTools, open_tools
+from harness.benchmarks.pandent.report_tools import (
+    REPORT_CONVENTIONS,
+    ReportTools,
+    open_tools,
+    tools_here,
+)
 from harness.benchmarks.prompts import load_prompt, render
 from harness.benchmarks.quoting import quoted
 from harness.benchmarks.scored import MetricColumn, MetricValue, Scored, ScoreTable, UnitTable
@@ -102,6 +107,10 @@ class Normalise(Step):
     def prepared(self, conventions: Mapping[str, str]) -> AbstractContextManager[Benchmark]:
         """Give the step with what scoring clinical reports takes, and end that afterwards."""
         return self._opened(conventions)
+
+    def tools_here(self, conventions: Mapping[str, str]) -> Mapping[str, bool]:
+        """Return whether each METEOR can be computed here, unless it is switched off."""
+        return tools_here(conventions)
 
     def unit_numbers(self, unit: Scored) -> Sequence[float]:
         """Return what the metrics need of one restatement; see `restatement_scores`."""
