@@ -18,10 +18,12 @@ class LineSpool:
     """Takes lines of bytes, then gives them by their position; reading is safe from any thread.
 
     The file (mode 0600) is unlinked at once, so it is gone with the process or with this object. It may hold
-    the text of cases. Raises SpoolError where the disk does not take it.
+    the text of cases. Raises SpoolError where the disk does not take it; `what` is what its message calls the
+    lines.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "the cases") -> None:
+        self._what = what
         self._ends = array("Q")
         self._written = 0
         self._waiting = bytearray()
@@ -30,7 +32,7 @@ class LineSpool:
             weakref.finalize(self, os.close, self._fd)
             pathlib.Path(name).unlink()
         except OSError as error:
-            raise spool_error("the cases", error) from error
+            raise spool_error(self._what, error) from error
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -50,7 +52,7 @@ class LineSpool:
                 while done < len(left):
                     done += os.write(self._fd, left[done:])
         except OSError as error:
-            raise spool_error("the cases", error) from error
+            raise spool_error(self._what, error) from error
         self._written += len(self._waiting)
         self._waiting.clear()
 
@@ -60,7 +62,7 @@ class LineSpool:
         length = self._ends[position] - start
         data = os.pread(self._fd, length, start)
         if len(data) != length:
-            raise SpoolError("the temporary file of the cases was cut; free disk space, then run again")
+            raise SpoolError(f"the temporary file of {self._what} was cut; free disk space, then run again")
         return data
 
 

@@ -14,7 +14,8 @@ from harness.messages import RawReply, Usage
 from harness.outcomes import ExchangeOutcome
 
 TABLES = (
-    "run", "session", "exchange", "served", "unit", "unit_exchange", "record", "unit_score", "blob", "media",
+    "run", "session", "exchange", "served", "unit", "unit_exchange", "record", "unit_score", "scored_run",
+    "row_units", "blob", "media",
     "media_place", "grade",
 )  # fmt: skip
 

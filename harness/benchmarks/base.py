@@ -223,6 +223,13 @@ class Benchmark(Protocol):
         """Give the benchmark as a run is scored by, with whatever that takes, and end that afterwards."""
         ...
 
+    def tools_here(self, conventions: Mapping[str, str]) -> Mapping[str, bool]:
+        """Return which programs and data of others that metrics take, and go without, are on this machine.
+
+        Found by looking alone: nothing is started. What a convention switches off is left out.
+        """
+        ...
+
     def unit_numbers(self, unit: Scored) -> Sequence[float]:
         """Return all that the metrics need of one unit: as many numbers as its table has names.
 

@@ -84,6 +84,10 @@ class Task:
         """Give the benchmark as it is."""
         return nullcontext(cast("Benchmark", self))
 
+    def tools_here(self, conventions: Mapping[str, str]) -> Mapping[str, bool]:
+        """Return nothing: all that metrics take is in this package and what it requires."""
+        return {}
+
     def sums(
         self, units: UnitTable, condition: str, conventions: Mapping[str, str]
     ) -> tuple[Units, Statistic] | None:

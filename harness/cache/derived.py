@@ -13,6 +13,7 @@ from harness.cache.database import Transaction
 from harness.cache.exchange_rows import packed_json, unpacked_json
 from harness.cache.parts import StorePart
 from harness.cache.rows import UnitId
+from harness.cache.stored_scores import begin_scoring, is_scored_by
 from harness.cache.tables import RECORD, UNIT_KEY, UNIT_SCORE, escape_text
 from harness.canonical import JSON
 from harness.outcomes import UnitOutcome
@@ -78,18 +79,31 @@ class _Replacement:
     table: Table
     run_id: int
     rows: Iterable[Values]
+    scoring: str | None
 
 
 class DerivedStore(StorePart):
     """The derived tables."""
 
-    async def replace_records(self, run_id: int, rows: Iterable[Values]) -> None:
-        """Put these (see `record_values`) in place of all records of a run, in one commit."""
-        await self._writer.submit(_replace_all, _Replacement(RECORD, run_id, rows), alone=True)
+    async def replace_records(
+        self, run_id: int, rows: Iterable[Values], *, scoring: str | None = None
+    ) -> None:
+        """Put these (see `record_values`) in place of all records of a run, in one commit.
 
-    async def replace_unit_scores(self, run_id: int, rows: Iterable[Values]) -> None:
-        """Put these (see `score_values`) in place of all scores of a run's units, in one commit."""
-        await self._writer.submit(_replace_all, _Replacement(UNIT_SCORE, run_id, rows), alone=True)
+        The run's stored scores (see `StoredScoreStore`) are dropped by it. `scoring` names whoever is to
+        store others.
+        """
+        await self._writer.submit(_replace_all, _Replacement(RECORD, run_id, rows, scoring), alone=True)
+
+    async def replace_unit_scores(
+        self, run_id: int, rows: Iterable[Values], *, scoring: str | None = None
+    ) -> None:
+        """Put these (see `score_values`) in place of all scores of a run's units, in one commit.
+
+        With `scoring`, nothing is written where another one has replaced the records since; without, the
+        run's stored scores are dropped.
+        """
+        await self._writer.submit(_replace_all, _Replacement(UNIT_SCORE, run_id, rows, scoring), alone=True)
 
     async def records(self, run_id: int) -> AsyncIterator[RecordRow]:
         """Yield a run's records in order of model, condition, case and repeat."""
@@ -133,6 +147,11 @@ async def _replace_all(transaction: Transaction, wanted: Sequence[_Replacement])
     connection = transaction.connection
     for item in wanted:
         table = item.table
+        if table is UNIT_SCORE and item.scoring is not None:
+            if not await is_scored_by(connection, item.run_id, item.scoring):
+                continue
+        else:
+            await begin_scoring(connection, item.run_id, item.scoring)
         await connection.execute(delete(table).where(table.c.run_id == item.run_id))
         # With the driver's own placeholders: binding each value by name costs more than storing it.
         statement = str(insert(table).compile(dialect=connection.dialect))

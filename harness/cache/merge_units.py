@@ -13,7 +13,7 @@ from harness.cache.merge_exchanges import IdMap
 from harness.cache.merge_report import MergeReport
 from harness.cache.merge_steps import Target, Values
 from harness.cache.rows import Link, UnitId, UnitState
-from harness.cache.tables import RECORD, UNIT, UNIT_EXCHANGE, UNIT_KEY, UNIT_SCORE
+from harness.cache.tables import DERIVED, UNIT, UNIT_EXCHANGE, UNIT_KEY
 from harness.cache.unit_rows import STATE_COLUMNS, link_rows, read_state, state_row
 from harness.outcomes import UNUSABLE, USABLE, UnitOutcome
 
@@ -140,7 +140,7 @@ async def add_units(
         return
     await target.add(UNIT, states, update=["outcome", "again_after", "error"])
     await target.add(UNIT_EXCHANGE, links, update=["position", "purpose", "attempt", "used"])
-    for table in (RECORD, UNIT_SCORE):
+    for table in DERIVED:
         await target.connection.execute(delete(table).where(table.c.run_id == run_id))
 
 

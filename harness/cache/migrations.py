@@ -27,7 +27,12 @@ async def _add_fingerprints(transaction: Transaction) -> None:
         await transaction.connection.execute(text(f"ALTER TABLE {table} ADD COLUMN {column}"))
 
 
-MIGRATIONS: Final[Mapping[int, Migration]] = {1: _add_fingerprints}
+async def _add_scored_runs(transaction: Transaction) -> None:
+    """Make the tables of whole scores; what they hold is made anew when a run is scored."""
+    await transaction.dialect.create_tables(transaction.connection, only=("scored_run", "row_units"))
+
+
+MIGRATIONS: Final[Mapping[int, Migration]] = {1: _add_fingerprints, 2: _add_scored_runs}
 """Version -> the step that makes it the next one."""
 
 _VERSION_NAME: Final = "schema_version"

@@ -14,6 +14,7 @@ from harness.cache.blobs import BlobStore
 from harness.cache.claims import LEASE_S, RENEW_EVERY_S, ClaimHolder
 from harness.cache.database import Database, Sleep
 from harness.cache.derived import DerivedStore
+from harness.cache.evidence import EvidenceStore
 from harness.cache.files import MOUNTS
 from harness.cache.grades import GradeStore
 from harness.cache.imported import ImportedStore
@@ -27,6 +28,7 @@ from harness.cache.opening import OpenOptions, open_database
 from harness.cache.owner import Owner
 from harness.cache.parts import Clock
 from harness.cache.runs import RunStore
+from harness.cache.stored_scores import StoredScoreStore
 from harness.cache.unit_marks import UnitMarkStore
 from harness.cache.units import UnitStore
 from harness.cache.verification import VerifyStore
@@ -45,6 +47,8 @@ class Store(
     BlobStore,
     MediaStore,
     DerivedStore,
+    StoredScoreStore,
+    EvidenceStore,
     GradeStore,
     MaintenanceStore,
     NeighbourStore,

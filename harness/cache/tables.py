@@ -22,7 +22,7 @@ from sqlalchemy import (
     TypeDecorator,
 )
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 
 AnyRow: TypeAlias = "Row[*tuple[Any, ...]]"
 
@@ -209,6 +209,35 @@ UNIT_SCORE = Table(
     Column("scorer", Text, nullable=False),
     sqlite_with_rowid=False,
 )
+
+SCORED_RUN = Table(
+    "scored_run",
+    METADATA,
+    Column("run_id", ForeignKey("run.id"), primary_key=True, autoincrement=False),
+    # Which scoring the derived tables of the run are of.
+    Column("scoring", Text, nullable=False),
+    # Null until all of them are there. Compressed JSON; `clusters` are whole numbers, one a case.
+    Column("depends", LargeBinary),
+    Column("score", LargeBinary),
+    Column("effort", LargeBinary),
+    Column("clusters", LargeBinary),
+)
+
+ROW_UNITS = Table(
+    "row_units",
+    METADATA,
+    Column("run_id", ForeignKey("run.id"), primary_key=True, nullable=False),
+    Column("kind", Text, primary_key=True, nullable=False),
+    Column("name", AnyText, primary_key=True, nullable=False),
+    Column("condition", AnyText, primary_key=True, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("units", Integer, nullable=False),
+    Column("width", Integer, nullable=False),
+    Column("data", LargeBinary, nullable=False),
+)
+
+DERIVED: Final = (ROW_UNITS, SCORED_RUN, RECORD, UNIT_SCORE)
+"""What may be dropped, and is made anew by scoring: never merged, and no evidence of anything."""
 
 BLOB = Table(
     "blob",

@@ -19,7 +19,7 @@ from harness.cache.database import Database
 from harness.cache.dialects import Fault, SqliteDialect
 from harness.cache.exchange_rows import unpacked_json
 from harness.cache.parts import Clock, chunks
-from harness.cache.tables import BLOB, CLAIM, MEDIA, RECORD, RUN, SESSION, UNIT_SCORE
+from harness.cache.tables import BLOB, CLAIM, DERIVED, MEDIA, RUN, SESSION
 from harness.canonical import JSON, unpack
 from harness.errors import StoreError
 from harness.moments import now_us
@@ -83,7 +83,7 @@ def _size(path: Path) -> int:
 async def _clean(connection: AsyncConnection, *, derived: bool, now: int) -> dict[str, int]:
     counts = {"claims": await _drop_claims(connection, now), "derived": 0}
     if derived:
-        for table in (RECORD, UNIT_SCORE):
+        for table in DERIVED:
             counts["derived"] += (await connection.execute(delete(table))).rowcount
     referred = await _referred(connection)
     kept = set((await connection.execute(select(BLOB.c.sha256))).scalars())

@@ -13,6 +13,7 @@ from harness.cache.exchange_rows import unpacked_json
 from harness.cache.grades import unpacked_value
 from harness.cache.key import key_of_twin, read_document, twin_of
 from harness.cache.parts import StorePart
+from harness.cache.stored_scores import read_stored_score
 from harness.cache.tables import (
     BLOB,
     EXCHANGE,
@@ -20,7 +21,9 @@ from harness.cache.tables import (
     MEDIA,
     MEDIA_PLACE,
     RECORD,
+    ROW_UNITS,
     RUN,
+    SCORED_RUN,
     SERVED,
     SESSION,
     UNIT,
@@ -79,6 +82,8 @@ class VerifyStore(StorePart):
                 yield [f"the kept bytes of medium {row.sha256} do not match its digest"]
         async for row in self._rows_to_check(RUN, RUN.c.id):
             yield await self._run_problems(row)
+        async for row in self._rows_to_check(SCORED_RUN, SCORED_RUN.c.run_id):
+            yield await self._score_problems(row)
         async for row in self._rows_to_check(GRADE, GRADE.c.id):
             yield _grade_problems(row)
         async for row in self._rows_to_check(EXCHANGE, EXCHANGE.c.id):
@@ -100,6 +105,26 @@ class VerifyStore(StorePart):
         missing = [sha256 for sha256 in wanted if sha256 not in found]
         return [*problems, *(f"run {row.name!r} wants blob {one}, which does not exist" for one in missing)]
 
+    async def _score_problems(self, row: AnyRow) -> list[str]:
+        if row.score is None:  # a scoring began that never ended: nobody reads it
+            return []
+        problems = []
+        try:
+            read_stored_score(row)
+        except (zlib.error, ValueError, TypeError):
+            problems.append(f"the whole scores of run {row.run_id} are damaged; {_SCORE_AGAIN}")
+        of_run = ROW_UNITS.c.run_id == row.run_id
+        async with self._database.reading() as connection:
+            positions = (await connection.execute(select(ROW_UNITS.c.position).where(of_run))).scalars().all()
+            for position in positions:  # one by one: each holds all numbers of a model
+                data = select(ROW_UNITS.c.data).where(of_run, ROW_UNITS.c.position == position)
+                found = (await connection.execute(data)).scalar()
+                if found is not None and not _unpacks(found):
+                    problems.append(
+                        f"numbers of units of run {row.run_id} are damaged, row {position}; {_SCORE_AGAIN}"
+                    )
+        return problems
+
     async def _sentences(self, statement: Select[*tuple[Any, ...]], sentence: str) -> list[str]:
         async with self._database.reading() as connection:
             rows = (await connection.execute(statement.limit(MOST_PROBLEMS))).all()
@@ -118,6 +143,17 @@ class VerifyStore(StorePart):
             if len(rows) < ROWS:
                 return
             after = rows[-1]._mapping[order]
+
+
+_SCORE_AGAIN: Final = "`harness score` makes them anew"
+
+
+def _unpacks(data: bytes) -> bool:
+    try:
+        unpack(data)
+    except zlib.error:
+        return False
+    return True
 
 
 def _same_unit(one: Table, other: Table) -> Any:
@@ -180,6 +216,12 @@ _DANGLING: Final = {
     .where(MEDIA.c.sha256.is_(None)): "a file is remembered as medium {0}, which does not exist",
     _without(RECORD, RECORD.c.run_id, on=RECORD.c.run_id == RUN.c.id): (
         "there are records of run {0}, which does not exist; `harness store vacuum --derived` drops them"
+    ),
+    _without(SCORED_RUN, SCORED_RUN.c.run_id, on=SCORED_RUN.c.run_id == RUN.c.id): (
+        "there are whole scores of run {0}, which does not exist; `harness store vacuum --derived` drops them"
+    ),
+    _without(ROW_UNITS, ROW_UNITS.c.run_id, on=ROW_UNITS.c.run_id == SCORED_RUN.c.run_id): (
+        "run {0} has numbers of units without the scores that they belong to; `harness score` makes both anew"
     ),
     _without(UNIT_SCORE, UNIT_SCORE.c.run_id, on=UNIT_SCORE.c.run_id == RUN.c.id): (
         "there are scores of run {0}, which does not exist; `harness store vacuum --derived` drops them"

@@ -96,7 +96,7 @@ async def chosen_grades(store: Store, stored: StoredRun, wanted: str | None) -> 
         if wanted not in (None, NONE):
             raise ConfigError(f"{benchmark.name} is scored without grades; leave out --grades")
         return None
-    steps = _grading_steps(stored, await store.runs())
+    steps = grading_steps(stored, await store.runs())
     standing = [one for one in await store.grades(stored.run.id) if one.question in benchmark.questions]
     ways = ([IMPORTED] if standing else []) + [step.run.name for step in steps]
     chosen = wanted or _default(standing, steps)
@@ -130,7 +130,7 @@ def _default(standing: Iterable[Grade], steps: list[StepRun]) -> str:
     return steps[0].run.name if len(steps) == 1 else NONE
 
 
-def _grading_steps(stored: StoredRun, runs: Iterable[Run]) -> list[StepRun]:
+def grading_steps(stored: StoredRun, runs: Iterable[Run]) -> list[StepRun]:
     """Return the steps over a run whose answers are grades of its benchmark."""
     return [step for step in steps_over(runs, stored.run.digest) if _grades(step, stored)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import secrets
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -27,11 +28,13 @@ _TOGETHER = 200
 class DerivedTables:
     """Takes replayed units one by one; `store` puts them in place of what the run had, in two commits.
 
-    Rows wait in a file without a name, because a run's answers may not fit into memory; they wait as they
-    will be stored, because nobody else can write while they are.
+    The run's stored scores go with the first of them; `scoring` names this scoring, which alone may store
+    others after that. Rows wait in a file without a name, because a run's answers may not fit into memory;
+    they wait as they will be stored, because nobody else can write while they are.
     """
 
     def __init__(self, run: Run, benchmark: Benchmark, conventions: Mapping[str, str]) -> None:
+        self.scoring = secrets.token_hex(16)
         self._run = run
         self._benchmark = benchmark
         self._conventions = conventions
@@ -52,8 +55,9 @@ class DerivedTables:
     async def store(self, store: Store) -> None:
         """Replace the run's records and unit scores. Raises StoreError, SpoolError."""
         self._flush()
-        await store.replace_records(self._run.id, (record for record, _, _ in self._units()))
-        await store.replace_unit_scores(self._run.id, self._score_rows())
+        records = (record for record, _, _ in self._units())
+        await store.replace_records(self._run.id, records, scoring=self.scoring)
+        await store.replace_unit_scores(self._run.id, self._score_rows(), scoring=self.scoring)
 
     def __enter__(self) -> Self:
         return self

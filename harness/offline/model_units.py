@@ -14,7 +14,7 @@ from harness.offline.replay import ReplayedUnit
 from harness.offline.row_units import UnitColumns
 from harness.offline.score_rows import NO_GRADES, Row, Scorer, model_row
 from harness.offline.stored_run import StoredRun
-from harness.outcomes import UNUSABLE, USABLE, is_answer
+from harness.outcomes import UNUSABLE, USABLE, UnitOutcome, is_answer
 
 ANSWERED: Final = USABLE | UNUSABLE
 
@@ -57,6 +57,9 @@ class ModelUnits:
         unit, place = replayed.unit, self._scorer.cases.place(replayed.unit.case_id)
         case = self._scorer.case(place)
         numbers = numbers_of(self._scorer, replayed, case, self._grades)
+        unrestated = None
+        if replayed.result.outcome is UnitOutcome.REFORMATTED:
+            unrestated = self._scorer.numbers(case, unit.condition, UnitOutcome.UNPARSABLE, None)
         subject = self._scorer.benchmark.subject(case)
         for condition, member in targets(unit.condition, self._scorer.together):
             row = subject or Subject(unit.model, condition)
@@ -65,7 +68,7 @@ class ModelUnits:
                 columns = self._columns[row] = self._scorer.columns(condition)
             columns.add(
                 place, unit.repeat, replayed.result.outcome, numbers, member=member,
-                left_out=place in case_errors,
+                left_out=place in case_errors, unrestated=unrestated,
             )
             if condition == unit.condition:
                 self._served.setdefault(row, Counter()).update(_served(replayed))

@@ -14,19 +14,22 @@ from harness.cache.store import Store
 from harness.offline.chosen_grades import ChosenGrades, chosen_grades
 from harness.offline.derived import DerivedTables
 from harness.offline.graded_units import GradedUnits, graded_units
+from harness.offline.kept_score import Effort, KeptScore, NoEffort
+from harness.offline.kept_units import KeptUnits
 from harness.offline.model_units import ANSWERED, ModelUnits, numbers_of, scored_together, targets
 from harness.offline.new_answers import new_answers
 from harness.offline.references import References, correct_references
 from harness.offline.replay import ReplayedUnit, Replayer
 from harness.offline.replay_stream import replay_units
 from harness.offline.row_units import RowUnits
+from harness.offline.score_basis import score_basis
 from harness.offline.score_json import Changes, CommonCases, Score
 from harness.offline.score_ranking import not_common
 from harness.offline.score_rows import Row, Scorer, baseline_rows, rater_row, rows_across
 from harness.offline.stored_run import StoredRun, load_run
 from harness.outcomes import UnitOutcome
 
-__all__ = ["Score", "score_run"]
+__all__ = ["Score", "score_run", "score_stored"]
 
 OnUnit: TypeAlias = Callable[[ReplayedUnit, Sequence[float] | None], None]
 """Gets a unit and its numbers, None where it is nobody's answer."""
@@ -47,17 +50,45 @@ async def score_run(
     nobody gave, StoreError where the store fails.
     """
     stored = await load_run(store, run)
-    grading = await chosen_grades(store, stored, grades)
-    references = correct_references(stored.cases, stored.case_index, corrected)
     chosen = chosen_conventions(stored.benchmark, conventions or {})
-    with stored.benchmark.prepared(chosen) as benchmark:
-        scorer = Scorer(benchmark, chosen, references.index, scored_together(stored))
+    return (await score_stored(store, stored, conventions=chosen, corrected=corrected, grades=grades)).score
+
+
+async def score_stored(
+    store: Store,
+    stored: StoredRun,
+    *,
+    conventions: Mapping[str, str],
+    corrected: CaseSet | None = None,
+    grades: str | None = None,
+) -> KeptScore:
+    """Score a run as `score_run` does, and return what is kept of it.
+
+    `conventions` has all of the benchmark's.
+    """
+    references = correct_references(stored.cases, stored.case_index, corrected)
+    basis = await score_basis(  # before anything is read: what changes meanwhile makes it outdated
+        store, stored, conventions=conventions, grades=grades,
+        corrected=None if corrected is None else references,
+    )  # fmt: skip
+    grading = await chosen_grades(store, stored, grades)
+    units = KeptUnits()
+    effort: Effort = NoEffort()
+    with stored.benchmark.prepared(conventions) as benchmark:
+        scorer = Scorer(benchmark, conventions, references.index, scored_together(stored), units.keep)
+
+        async def scored(*on_unit: OnUnit) -> KeptScore:
+            passing = _Scoring(store, stored, scorer, grading, (lambda one, _: effort.note(one), *on_unit))
+            score = await passing.score(references)
+            return KeptScore(score, basis, effort.to_json(), units, scorer.clusters)
+
         if store.read_only:
-            return await _Scoring(store, stored, scorer, grading).score(references)
-        with DerivedTables(run, benchmark, chosen) as derived:
-            score = await _Scoring(store, stored, scorer, grading, derived.add).score(references)
+            return await scored()
+        with DerivedTables(stored.run, benchmark, conventions) as derived:
+            found = await scored(derived.add)
             await derived.store(store)
-        return score
+        await store.store_score(stored.run.id, found.stored(derived.scoring), units.rows(found.rows))
+        return found
 
 
 class _Scoring:
@@ -69,7 +100,7 @@ class _Scoring:
         stored: StoredRun,
         scorer: Scorer,
         grading: ChosenGrades | None,
-        on_unit: OnUnit | None = None,
+        on_unit: Sequence[OnUnit],
     ) -> None:
         self._store = store
         self._stored = stored
@@ -150,8 +181,8 @@ class _Scoring:
             if self._graded is not None:
                 self._graded.note(replayed)
             numbers = units.add(replayed, self._case_errors[replayed.unit.condition])
-            if self._on_unit is not None:
-                self._on_unit(replayed, numbers)
+            for take in self._on_unit:
+                take(replayed, numbers)
         return [*rows, *units.rows()]
 
     async def _common_cases(self, models: Sequence[Row]) -> dict[str, CommonCases]:

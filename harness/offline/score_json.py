@@ -182,6 +182,9 @@ def row_json(row: Row, rank: Rank | None, *, imported: bool = False, served: Seq
         "not_rated": list(row.not_rated),
         "as_answered": {path: metric.to_json() for path, metric in row.as_answered.items()},
         "valid_only": {path: metric.to_json() for path, metric in row.valid_only.items()},
+        "without_reformatter": None
+        if row.without_reformatter is None
+        else {path: metric.to_json() for path, metric in row.without_reformatter.items()},
     }
 
 

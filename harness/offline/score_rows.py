@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import statistics
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -16,14 +16,15 @@ from harness.benchmarks.base import Benchmark, Case
 from harness.benchmarks.scored import MetricValue, Scored
 from harness.canonical import JSON
 from harness.offline.case_index import CaseIndex
-from harness.offline.row_units import OUTCOMES, RowUnits, UnitColumns
+from harness.offline.row_units import OUTCOMES, RowKey, RowKind, RowUnits, UnitColumns
 from harness.outcomes import INCOMPLETE, UNUSABLE, USABLE, UnitOutcome
 from harness.scoring.intervals import BCA, Interval
 from harness.scoring.resampling import Resampling
 from harness.served_models import ServedCounts
 
-RowKind: TypeAlias = Literal["model", "rater", "baseline"]
 Metrics: TypeAlias = Mapping[str, MetricValue]
+Keep: TypeAlias = Callable[[RowKey, RowUnits], None]
+"""Gets the units that a row's `as_answered` numbers are made of."""
 
 NO_GRADES: Final[Mapping[str, JSON]] = MappingProxyType({})
 _NO_INTERVAL: Final = Interval(None, None, BCA, "none is made of this number")
@@ -31,7 +32,10 @@ _GUESSES: Final = Interval(None, None, BCA, "none is made of guesses at random")
 
 
 class Scorer:
-    """A benchmark's metrics under fixed conventions, over the cases of a run."""
+    """A benchmark's metrics under fixed conventions, over the cases of a run.
+
+    `keep` gets the units of each row that has some.
+    """
 
     def __init__(
         self,
@@ -39,15 +43,17 @@ class Scorer:
         conventions: Mapping[str, str],
         cases: CaseIndex,
         together: Mapping[str, tuple[str, ...]],
+        keep: Keep = lambda key, units: None,
     ) -> None:
         self.benchmark = benchmark
         self.conventions = conventions
         self.cases = cases
         self.together = together
         """Condition -> itself, and union -> its conditions."""
+        self.keep = keep
         self._resampling = Resampling()
         self._groups: dict[str, int] = {}
-        self._clusters = np.arange(len(cases), dtype=np.int64)
+        self.clusters = np.arange(len(cases), dtype=np.int64)
         """One number a case, by its place: equal for cases of one group; of those that were decoded."""
 
     def columns(self, condition: str) -> UnitColumns:
@@ -71,7 +77,7 @@ class Scorer:
         Each repeat is scored by itself; several give their mean and SD. n is then the smallest of theirs
         (cases, not answers). Intervals are over cases, or groups of cases, with all their repeats.
         """
-        table = units.table(self._clusters, self.together.get(condition, (condition,)))
+        table = units.table(self.clusters, self.together.get(condition, (condition,)))
         found = over_repeats(
             [
                 self.benchmark.metrics(one, condition, self.conventions)
@@ -92,7 +98,7 @@ class Scorer:
         """Return the case at a place; one that is scored is decoded by this, which notes its group."""
         case = self.cases.case(place)
         if case.group is not None:
-            self._clusters[place] = self._groups.setdefault(case.group, len(self.cases) + len(self._groups))
+            self.clusters[place] = self._groups.setdefault(case.group, len(self.cases) + len(self._groups))
         return case
 
 
@@ -114,6 +120,8 @@ class Row:
     coverage: float | None
     as_answered: Metrics
     valid_only: Metrics
+    without_reformatter: Metrics | None = None
+    """None where no answer was restated."""
     not_applicable: tuple[str, ...] = ()
     left_out: tuple[int, ...] = ()
     """The same as `RowUnits.questions`: in a union, which of its conditions they were in."""
@@ -126,17 +134,26 @@ class Row:
         """True if units are still nobody's answer: such a row is not ranked."""
         return self.to_complete > 0
 
+    @property
+    def unrestated(self) -> Metrics:
+        """The numbers without the reformatter, also where it restated nothing."""
+        return self.as_answered if self.without_reformatter is None else self.without_reformatter
+
 
 def rows_across(rows: Sequence[Row], condition: str, benchmark: Benchmark) -> list[Row]:
     """Return the rows of a condition's models with the numbers that all of their rows are needed for."""
     complete = [row for row in rows if not row.incomplete and row.n_cases]
     answered = benchmark.across(condition, {row.name: row.as_answered for row in complete})
     valid = benchmark.across(condition, {row.name: row.valid_only for row in complete})
+    bare = benchmark.across(condition, {row.name: row.unrestated for row in complete})
     return [
         replace(
             row,
             as_answered={**row.as_answered, **answered.get(row.name, {})},
             valid_only={**row.valid_only, **valid.get(row.name, {})},
+            without_reformatter=None
+            if row.without_reformatter is None
+            else {**row.without_reformatter, **bare.get(row.name, {})},
         )
         for row in rows
     ]
@@ -156,6 +173,7 @@ def model_row(
     usable = answered.where(answered.ended(USABLE))
     repeats = np.unique(units.repeats).tolist()
     as_answered = scorer.metrics(answered, condition, repeats)
+    scorer.keep(RowKey("model", name, condition), answered)
     return Row(
         name=name,
         kind="model",
@@ -169,6 +187,9 @@ def model_row(
         valid_only=as_answered
         if len(usable) == len(answered)
         else scorer.metrics(usable, condition, repeats),
+        without_reformatter=scorer.metrics(answered.unrestated(), condition, repeats)
+        if answered.restated.any()
+        else None,
         not_applicable=tuple(map(scorer.cases.id, np.unique(asked.places[not_applicable]).tolist())),
         left_out=tuple(np.unique(asked.questions()[not_applicable]).tolist()),
         served=served,
@@ -189,6 +210,7 @@ def rater_row(
             not_rated.append(case.id)
     units = columns.units()
     metrics = scorer.metrics(units, condition, [1])
+    scorer.keep(RowKey("rater", name, condition), units)
     return Row(
         name=name,
         kind="rater",
@@ -219,10 +241,12 @@ def baseline_rows(
     drawn = scorer.benchmark.baselines(cases, scorer.conventions)
     for left in cases.values():
         deque(left, maxlen=0)  # what the benchmark did not look at
-    found = {
-        name: scorer.metrics(columns.units(), condition, [1])
-        for name, columns in constants.columns.items()
-    }
+    found: dict[str, Metrics] = {}
+    for name, columns in constants.columns.items():
+        units = columns.units()
+        found[name] = scorer.metrics(units, condition, [1])
+        if name not in drawn:
+            scorer.keep(RowKey("baseline", name, condition), units)
     places = sorted({place for member in members for place in wanted[member]})
     for name, guesses in drawn.items():
         found[name] = {path: replace(metric, interval=_GUESSES) for path, metric in guesses.items()}

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from importlib import import_module
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -26,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.errors import MetricUnavailableError
-from harness.scoring.wordnet import find_wordnet
+from harness.scoring.wordnet import find_wordnet, has_wordnet
 
 Tokens: TypeAlias = Sequence[str]
 Place: TypeAlias = tuple[int, str]
@@ -84,6 +85,11 @@ def open_meteor2005(wordnet: Path | None = None) -> Meteor2005:
     """
     stem = _porter()
     return Meteor2005(stem, find_wordnet(wordnet).synonyms)
+
+
+def has_meteor2005() -> bool:
+    """Tell whether `open_meteor2005` would find nltk and WordNet; neither is loaded."""
+    return find_spec("nltk") is not None and has_wordnet()
 
 
 def open_exact_stem() -> Meteor2005:

@@ -45,6 +45,14 @@ def start_meteor(*, timeout_s: float = TIMEOUT_S) -> LineProcess:
     return LineProcess(command, name="METEOR 1.5 (java)", folder=jar.parent, timeout_s=timeout_s)
 
 
+def has_meteor15() -> bool:
+    """Tell whether there is all that `start_meteor` takes; nothing is started."""
+    try:
+        return bool(_jar() and _java())
+    except MetricUnavailableError:
+        return False
+
+
 def score_line(candidate: Sequence[str], reference: Sequence[str]) -> bytes:
     """Return the request for the statistics of one pair, without a line end.
 

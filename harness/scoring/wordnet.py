@@ -90,17 +90,32 @@ def find_wordnet(place: Path | None = None) -> WordNet:
     MetricUnavailableError, saying how to get it, where there is none or only one of another version; a place
     that was named is the only one that is looked at.
     """
-    named = place or (Path(value) if (value := os.environ.get(PLACE_VARIABLE)) else None)
+    named = place or _named()
     others: set[str] = set()
-    for candidate in [named] if named else _usual_places():
-        for read in _readers(candidate):
-            version = _COPYRIGHT.search(read("data.adj")[:4096])
-            if version and version[1].decode() == VERSION:
-                return WordNet(read)
-            others.add(version[1].decode() if version else "of an unknown version")
+    for version, read in _versions(named):
+        if version == VERSION:
+            return WordNet(read)
+        others.add(version)
     where = "the folder that was named holds" if named else "this machine has"
     what = f"WordNet {', '.join(sorted(others))} only" if others else "no WordNet"
     raise MetricUnavailableError(f"METEOR of 2005 needs WordNet {VERSION}, and {where} {what}; {HOW_TO_GET}")
+
+
+def has_wordnet() -> bool:
+    """Tell whether `find_wordnet` would find it."""
+    return any(version == VERSION for version, _ in _versions(_named()))
+
+
+def _named() -> Path | None:
+    return Path(value) if (value := os.environ.get(PLACE_VARIABLE)) else None
+
+
+def _versions(named: Path | None) -> Iterator[tuple[str, Read]]:
+    """Yield the version of each complete set of files, and how to read them, until the next is asked for."""
+    for candidate in [named] if named else _usual_places():
+        for read in _readers(candidate):
+            version = _COPYRIGHT.search(read("data.adj")[:4096])
+            yield version[1].decode() if version else "of an unknown version", read
 
 
 def _usual_places() -> list[Path]:

@@ -276,6 +276,25 @@ async def test_an_older_store_is_migrated_after_a_copy(postgres: PostgresServer,
             await postgres.execute(f"DROP SCHEMA IF EXISTS {name} CASCADE")
 
 
+async def test_a_store_of_version_2_gets_the_tables_of_whole_scores(
+    postgres: PostgresServer, postgres_place: str
+) -> None:
+    await filled(postgres_place)
+    schema = schema_of(postgres_place)
+    await postgres.execute("DROP TABLE scored_run", "DROP TABLE row_units", schema=schema)
+    await set_version(postgres, postgres_place, 2)
+    storage = (
+        "SELECT DISTINCT attstorage::text FROM pg_attribute WHERE attname IN ('score', 'data') "
+        "AND attrelid IN ('{0}.scored_run'::regclass, '{0}.row_units'::regclass)"
+    )
+    try:
+        async with await Store.open(postgres_place, warn=lambda told: None) as store:
+            assert await store.verify() == []
+        assert [str(kind) for (kind,) in await postgres.execute(storage.format(schema))] == ["e"]
+    finally:
+        await postgres.execute(f"DROP SCHEMA IF EXISTS {schema}_v2_1 CASCADE")
+
+
 async def nothing(_transaction: Transaction) -> None:
     """A version that changed nothing."""
 

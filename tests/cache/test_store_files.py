@@ -23,6 +23,7 @@ from harness.cache import files
 from harness.cache.database import Transaction
 from harness.cache.dialects import APPLICATION_ID
 from harness.cache.store import Store
+from harness.cache.tables import SCHEMA_VERSION
 from harness.errors import NotAStoreError, StoreError, StoreVersionError
 
 READER = Path(__file__).with_name("store_opened_for_reading.py")
@@ -151,11 +152,15 @@ async def add_column_too(transaction: Transaction) -> None:
     await transaction.connection.execute(text("ALTER TABLE blob ADD COLUMN added_too INTEGER"))
 
 
+async def nothing(_transaction: Transaction) -> None:
+    """A version that changed nothing."""
+
+
 async def test_an_older_store_is_migrated_after_a_backup(store_path: Path) -> None:
     await filled(store_path)
     set_version(store_path, 0)
     warnings: list[str] = []
-    steps = {0: add_column, 1: add_column_too}
+    steps = {0: add_column, 1: add_column_too, 2: nothing}
     async with await Store.open(str(store_path), migrations=steps, warn=warnings.append) as store:
         assert len(await store.served([a_key(0), a_key(1), a_key(2)])) == 3
     backup = store_path.with_name("store.sqlite3.v0-backup-1")
@@ -163,7 +168,7 @@ async def test_an_older_store_is_migrated_after_a_backup(store_path: Path) -> No
     assert [str(backup) in warning for warning in warnings] == [True]
     assert columns(backup, "blob") == ["sha256", "data"]
     assert columns(store_path, "blob") == ["sha256", "data", "added", "added_too"]
-    assert (rows(backup), version(backup), version(store_path)) == (3, "0", "2")
+    assert (rows(backup), version(backup), version(store_path)) == (3, "0", str(SCHEMA_VERSION))
     async with await Store.open(str(store_path), migrations={}) as store:
         assert await store.verify() == []
 

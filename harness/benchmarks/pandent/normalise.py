@@ -19,7 +19,12 @@ from harness.benchmarks.base import Benchmark, Case, Prompt
 from harness.benchmarks.details import Detail
 from harness.benchmarks.pandent.details import NORMALISE
 from harness.benchmarks.pandent.questions import REPORT
-from harness.benchmarks.pandent.report_tools import REPORT_CONVENTIONS, ReportTools, open_tools
+from harness.benchmarks.pandent.report_tools import (
+    REPORT_CONVENTIONS,
+    ReportTools,
+    open_tools,
+    tools_here,
+)
 from harness.benchmarks.prompts import load_prompt, render
 from harness.benchmarks.quoting import quoted
 from harness.benchmarks.scored import MetricColumn, MetricValue, Scored, ScoreTable, UnitTable
@@ -108,6 +113,10 @@ class Normalise(Step):
     def details(self, condition: str) -> Sequence[Detail]:
         """Return what a report shows beside the table; see `pandent.details`."""
         return NORMALISE
+
+    def tools_here(self, conventions: Mapping[str, str]) -> Mapping[str, bool]:
+        """Return whether each METEOR can be computed here, unless it is switched off."""
+        return tools_here(conventions)
 
     def unit_numbers(self, unit: Scored) -> Sequence[float]:
         """Return what the metrics need of one restatement; see `restatement_scores`."""

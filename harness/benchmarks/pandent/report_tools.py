@@ -123,6 +123,15 @@ def open_tools(conventions: Mapping[str, str]) -> ReportTools:
     return ReportTools(conventions)
 
 
+def tools_here(conventions: Mapping[str, str]) -> dict[str, bool]:
+    """Return metric -> whether what it takes is on this machine; without those that are switched off."""
+    from harness.scoring.meteor2005 import has_meteor2005
+    from harness.scoring.meteor_jar import has_meteor15
+
+    looks = {"meteor15": has_meteor15, "meteor2005": has_meteor2005}
+    return {name: look() for name, look in looks.items() if conventions[name] != _OFF}
+
+
 def _meteor15() -> Meteor15:
     from harness.scoring.meteor15 import Meteor15
 

@@ -22,7 +22,12 @@ from harness.benchmarks.pandent.answers.reader import attribute_reader
 from harness.benchmarks.pandent.cases import ROLE, check_cases, load_cases
 from harness.benchmarks.pandent.findings import ABBREVIATIONS, BY_ID, FINDINGS, TABLE2
 from harness.benchmarks.pandent.questions import ATTRIBUTE, ATTRIBUTES, QUESTIONS, REPORT, finding_of
-from harness.benchmarks.pandent.report_tools import REPORT_CONVENTIONS, ReportTools, open_tools
+from harness.benchmarks.pandent.report_tools import (
+    REPORT_CONVENTIONS,
+    ReportTools,
+    open_tools,
+    tools_here,
+)
 from harness.benchmarks.prompts import check_placeholders, load_prompt, placeholders, render
 from harness.benchmarks.scored import MetricColumn, MetricValue, Scored, ScoreTable, UnitTable
 from harness.benchmarks.task import Task
@@ -209,6 +214,10 @@ class PanDent(Task):
     def details(self, condition: str) -> Sequence[Detail]:
         """Return what a report shows beside the table; see `pandent.details`."""
         return details.UNION if condition == ATTRIBUTES else ()
+
+    def tools_here(self, conventions: Mapping[str, str]) -> Mapping[str, bool]:
+        """Return whether each METEOR can be computed here, unless it is switched off."""
+        return tools_here(conventions)
 
     def unit_numbers(self, unit: Scored) -> Sequence[float]:
         """Return what the metrics need; see `report_scores` and `attribute_scores`."""

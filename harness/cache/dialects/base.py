@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
@@ -93,8 +93,8 @@ class StoreDialect(Protocol):
         """
         ...
 
-    async def create_tables(self, connection: AsyncConnection) -> None:
-        """Make the tables of a new store, within a transaction."""
+    async def create_tables(self, connection: AsyncConnection, *, only: Collection[str] = ()) -> None:
+        """Make the tables of a new store, or `only` these where they are missing, within a transaction."""
         ...
 
     async def keep_copy(self, connection: AsyncConnection, version: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -133,10 +133,12 @@ class PostgresDialect:
         statement = select(META.c.value).where(META.c.name == self._writer_name)
         return (await connection.execute(statement)).scalar() == str(self._count)
 
-    async def create_tables(self, connection: AsyncConnection) -> None:
-        """Make the schema where it is missing, its tables, and the store's id."""
+    async def create_tables(self, connection: AsyncConnection, *, only: Collection[str] = ()) -> None:
+        """Make the schema where it is missing, its tables (or `only` these), and the store's id."""
+        declared = postgres_tables()
+        tables = [declared.tables[name] for name in only] or None
         await connection.execute(text(f'CREATE SCHEMA IF NOT EXISTS "{self.schema}"'))
-        await connection.run_sync(postgres_tables().create_all)
+        await connection.run_sync(declared.create_all, tables=tables)
         await connection.execute(self.upsert(META), {"name": _STORE_ID, "value": secrets.token_hex(16)})
 
     async def keep_copy(self, connection: AsyncConnection, version: int) -> str:

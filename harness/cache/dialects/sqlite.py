@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -122,9 +122,10 @@ class SqliteDialect:
         """Return False: SQLite says of every commit how it went, and one that failed was not made."""
         return False
 
-    async def create_tables(self, connection: AsyncConnection) -> None:
-        """Make the tables as they are declared."""
-        await connection.run_sync(METADATA.create_all)
+    async def create_tables(self, connection: AsyncConnection, *, only: Collection[str] = ()) -> None:
+        """Make the tables, or `only` these, as they are declared."""
+        tables = [METADATA.tables[name] for name in only] or None
+        await connection.run_sync(METADATA.create_all, tables=tables)
 
     async def keep_copy(self, connection: AsyncConnection, version: int) -> str:
         """Copy the file to one beside it that nobody uses yet."""

@@ -1,0 +1,103 @@
+"""What a run's scores are made of, beside its answers: so that stored ones can be told from outdated ones."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any, Final, cast
+
+import numpy as np
+
+from harness.cache.store import Store
+from harness.canonical import JSON, digest
+from harness.offline.chosen_grades import grading_steps
+from harness.offline.code_digest import parser_digest, scorer_digest
+from harness.offline.references import References
+from harness.offline.step_runs import source_run
+from harness.offline.stored_run import StoredRun
+
+FORM: Final = 1
+"""Of what is stored of a score: another one is not read."""
+
+_WHY: Final = {
+    "form": "its stored scores are of another version of this program",
+    "run": "its stored scores are of another run",
+    "parser": "the code that reads answers has changed",
+    "scorer": "the code that scores has changed",
+    "libraries": "another version of Python or of a library is in use",
+    "conventions": "its stored scores follow other conventions",
+    "grades": "its stored scores use other grades",
+    "references": "its stored scores use corrected references",
+    "evidence": "its answers, grades or settings have changed",
+    "tools": "a metric that could not be computed can be now",
+}
+"""What differs -> how that is told, what says most first."""
+
+
+async def score_basis(
+    store: Store,
+    stored: StoredRun,
+    *,
+    conventions: Mapping[str, str],
+    grades: str | None = None,
+    corrected: References | None = None,
+) -> dict[str, JSON]:
+    """Return everything that the scores of a run depend on, as JSON; asked before anything of it is read.
+
+    `grades` as given to `score_run`; `corrected` None: the run's own references, which are part of the run.
+    """
+    benchmark = stored.run.benchmark
+    return {
+        "form": FORM,
+        "run": {"name": stored.run.name, "digest": stored.run.digest},
+        "parser": parser_digest(benchmark),
+        "scorer": scorer_digest(benchmark),
+        "libraries": {
+            "python": platform.python_version().rpartition(".")[0],
+            "numpy": np.__version__,
+            "jsonschema": version("jsonschema"),
+        },
+        "conventions": dict(sorted(conventions.items())),
+        "grades": grades,
+        "references": None if corrected is None else corrected.sha256,
+        "evidence": await evidence_of(store, stored),
+        "tools": dict(stored.benchmark.tools_here(conventions)),
+    }
+
+
+async def evidence_of(store: Store, stored: StoredRun) -> str:
+    """Return a digest of all stored answers, grades and settings that a run's scores are made of.
+
+    Those of its own units; of a step also those of the run that it follows, whose answers may have changed
+    and whose grades are compared; and those of every step that grades this run.
+    """
+    found = [await _one(store, stored.run.id)]
+    if stored.manifest.step is not None:
+        source = await source_run(store, stored.manifest.step.source)
+        found.append(None if source is None else await _one(store, source.id))
+    if stored.benchmark.questions and stored.manifest.step is None:
+        for step in grading_steps(stored, await store.runs()):
+            found.append([step.run.name, step.run.digest, await _one(store, step.run.id)])
+    return digest(found)
+
+
+async def _one(store: Store, run_id: int) -> JSON:
+    return await store.evidence_digest(run_id)
+
+
+def outdated(kept: Mapping[str, JSON], now: Mapping[str, JSON]) -> str | None:
+    """Return why scores that were made of one basis are not those of another; None where they are.
+
+    A tool that is gone takes nothing from numbers that were made with it. One that came, or that nobody had
+    looked for, may give numbers to metrics that have none.
+    """
+    for name, why in _WHY.items():
+        if name == "tools":
+            before = cast("Mapping[str, Any]", kept.get(name) or {})
+            there = cast("Mapping[str, Any]", now[name])
+            if any(here and not before.get(tool) for tool, here in there.items()):
+                return why
+        elif kept.get(name) != now[name]:
+            return why
+    return None
