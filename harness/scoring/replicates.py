@@ -71,6 +71,17 @@ class Units:
             kind,
         )
 
+    def total(self) -> Values:
+        """Return the (k) sums over all units."""
+        if self.kind is None:
+            return np.asarray(self.summands.sum(axis=0))
+        counts = np.bincount(self.kind, minlength=len(self.summands)).astype(np.float64)
+        return np.asarray(counts @ self.summands)
+
+    def each(self) -> Values:
+        """Return what every unit adds, (units, k), in the order of the units."""
+        return self.summands if self.kind is None else self.summands[self.kind]
+
 
 @dataclass(frozen=True, slots=True)
 class Replicates:

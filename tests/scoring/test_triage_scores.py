@@ -15,7 +15,7 @@ from harness.benchmarks.base import Case
 from harness.benchmarks.scored import MetricValue, Scored, UnitNumbers, UnitTable
 from harness.benchmarks.triage import baselines as baselines_module
 from harness.benchmarks.triage.baselines import baselines
-from harness.benchmarks.triage.intervals import values_of_sums
+from harness.benchmarks.triage.intervals import all_sums
 from harness.benchmarks.triage.task import Triage
 from harness.benchmarks.triage.taxonomy import DOMAINS, LABELS, answer_of, code_of, code_of_labels
 from harness.benchmarks.triage.unit_scores import NUMBERS
@@ -369,7 +369,8 @@ def test_intervals_rest_on_sums_that_give_the_values_again(zero_division: str, e
     conventions = {"zero_division": zero_division, "case_f1_empty": empty}
     for units in (longer_row(1), longer_row(2, 12), list(TOY), list(TOY[:1]), list(TOY[2:3]), list(TOY[3:])):
         values = score(units, conventions)
-        again = values_of_sums(table(units), conventions)
+        summed, statistic = all_sums(table(units), conventions)
+        again = statistic(summed.total())
         assert again.keys() == {path for path in values if not is_confusion(path)}
         for path, metric in values.items():
             if is_confusion(path):

@@ -32,9 +32,10 @@ from harness.benchmarks.medlay.attributes import SCALE
 from harness.benchmarks.medlay.lay_numbers import OUTSIDE, OVERALL, READABLE, Layout, known
 from harness.benchmarks.medlay.modalities import MODALITIES
 from harness.benchmarks.scored import MetricValue, UnitNumbers, UnitTable
-from harness.scoring.bootstrap import sum_intervals
+from harness.scoring.bootstrap import intervals_of
 from harness.scoring.intervals import Interval
 from harness.scoring.multilabel import ratio
+from harness.scoring.replicates import Statistic, Units, replicate
 from harness.scoring.resampling import Resampling, Values
 from harness.scoring.sacre_bleu import sacrebleu_from_sums
 from harness.scoring.sari import sari_from_sums
@@ -78,12 +79,21 @@ def _intervals(
 ) -> dict[str, Interval]:
     """Return path -> interval of these paths (None: all) that have a value of any unit."""
     ungraded = {name for name in OUTSIDE if not units.numbers[:, layout.at[known(name)]].any()}
+    summed, values = lay_sums(units, layout)
 
     def statistic(sums: Values) -> Mapping[str, Values]:
-        values = values_of_sums(sums, layout)
-        return {path: values[path] for path in paths or values if path not in ungraded}
+        found = values(sums)
+        return {path: found[path] for path in paths or found if path not in ungraded}
 
-    return dict(sum_intervals(units.numbers, units.clusters, units.repeats, statistic, resampling))
+    return dict(intervals_of(replicate(summed, statistic, resampling)))
+
+
+def lay_sums(units: UnitTable, layout: Layout) -> tuple[Units, Statistic]:
+    """Return what each unit adds to the sums of a row, and every path that is made of them.
+
+    Those of a modality are not: a model's cases of one are resampled by themselves.
+    """
+    return Units(units.numbers, units.clusters, units.repeats), lambda sums: values_of_sums(sums, layout)
 
 
 def values_of_sums(sums: Values, layout: Layout) -> dict[str, Values]:

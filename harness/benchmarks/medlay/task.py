@@ -30,6 +30,7 @@ from harness.messages import Message, Part, Schema, TextPart
 if TYPE_CHECKING:
     from harness.benchmarks.medlay.lay_numbers import Layout
     from harness.scoring.intervals import Interval
+    from harness.scoring.replicates import Statistic, Units
     from harness.scoring.resampling import Resampling
 
 CONDITIONS: Final = ("A", "B", "C")
@@ -147,7 +148,7 @@ class MedLay(Task):
     def table(self, condition: str) -> ScoreTable:
         """Return how rows are scored and shown: those of a condition, or of the ablation."""
         from harness.benchmarks.medlay import ablation
-        from harness.benchmarks.medlay.baselines import NOTES
+        from harness.benchmarks.medlay.baselines import NOTES, PREVALENCE
 
         if condition == ablation.UNION:
             return ScoreTable(self._layout.names, None, ablation.COLUMNS, ablation.LEGEND)
@@ -157,6 +158,7 @@ class MedLay(Task):
             columns=_COLUMNS,
             legend=_LEGEND,
             baseline_notes=NOTES,
+            unrelated=PREVALENCE,
         )
 
     def prepared(self, conventions: Mapping[str, str]) -> AbstractContextManager[Benchmark]:
@@ -202,6 +204,14 @@ class MedLay(Task):
         if condition == ablation.UNION:
             return ablation.difference_intervals(units, self._layout, resampling)
         return lay_scores.lay_intervals(units, self._layout, resampling)
+
+    def sums(
+        self, units: UnitTable, condition: str, conventions: Mapping[str, str]
+    ) -> tuple[Units, Statistic] | None:
+        """Return the sums of a condition; see `lay_scores`. The ablation's rows are not compared."""
+        from harness.benchmarks.medlay import ablation, lay_scores
+
+        return None if condition == ablation.UNION else lay_scores.lay_sums(units, self._layout)
 
     def score_unit(
         self, numbers: Sequence[float], condition: str, conventions: Mapping[str, str]

@@ -32,11 +32,12 @@ from harness.benchmarks.pandent.findings import BY_ID, Finding, teeth_of, tooth_
 from harness.benchmarks.pandent.questions import finding_of
 from harness.benchmarks.scored import MetricValue, Scored, UnitTable
 from harness.canonical import JSON
-from harness.scoring.bootstrap import sum_intervals
+from harness.scoring.bootstrap import intervals_of
 from harness.scoring.intervals import Interval
 from harness.scoring.label_codes import Codes
 from harness.scoring.multilabel import ratio
 from harness.scoring.proportions import clopper_pearson
+from harness.scoring.replicates import Statistic, Units, replicate
 from harness.scoring.resampling import Resampling, Values
 
 NUMBERS: Final = ("annotated", "answered", "truth", "given")
@@ -71,6 +72,15 @@ def unit_scores(numbers: Sequence[float]) -> Mapping[str, float | None]:
 def metrics(units: UnitTable) -> dict[str, MetricValue]:
     """Return every metric path of a row: one question, or a union of several."""
     return metrics_of_sums(_summands(units).sum(axis=0), units.conditions, _meant(units))
+
+
+def sums(units: UnitTable) -> tuple[Units, Statistic]:
+    """Return what each unit adds to the sums of a row, and every path that is made of them."""
+    meant = _meant(units)
+    return (
+        Units(_summands(units), units.clusters, units.repeats),
+        lambda drawn: dict(_values(drawn, units.conditions, meant)),
+    )
 
 
 def metrics_of_sums(
@@ -129,21 +139,13 @@ def _truth(cases: Iterable[Case], condition: str) -> Codes:
 
 def intervals(units: UnitTable, resampling: Resampling) -> dict[str, Interval]:
     """Return metric path -> interval: shares of cases are exact where each case is drawn by itself."""
-    summands, meant = _summands(units), _meant(units)
-    found = dict(
-        sum_intervals(
-            summands,
-            units.clusters,
-            units.repeats,
-            lambda sums: dict(_values(sums, units.conditions, meant)),
-            resampling,
-        )
-    )
+    summed, statistic = sums(units)
+    found = dict(intervals_of(replicate(summed, statistic, resampling)))
     for place, condition in enumerate(units.conditions):
         mine = units.members == place
         if len(np.unique(units.clusters[mine])) == np.count_nonzero(mine):
             alone = len(units.conditions) == 1
-            found.update(_shares(summands[mine].sum(axis=0), place, condition, alone=alone))
+            found.update(_shares(summed.summands[mine].sum(axis=0), place, condition, alone=alone))
     return found
 
 

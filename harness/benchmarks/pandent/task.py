@@ -38,6 +38,7 @@ from harness.messages import ImagePart, Message, Schema, TextPart
 
 if TYPE_CHECKING:
     from harness.scoring.intervals import Interval
+    from harness.scoring.replicates import Statistic, Units
     from harness.scoring.resampling import Resampling
 
 _PROMPTS: Final = {
@@ -203,6 +204,7 @@ class PanDent(Task):
             columns=report_scores.REPORT_COLUMNS,
             legend=report_scores.REPORT_LEGEND,
             baseline_notes=_REPORT_NOTES,
+            unrelated="prevalence",
         )
 
     @contextmanager
@@ -255,6 +257,18 @@ class PanDent(Task):
         from harness.benchmarks.pandent.report_intervals import report_intervals
 
         return report_intervals(units, resampling)
+
+    def sums(
+        self, units: UnitTable, condition: str, conventions: Mapping[str, str]
+    ) -> tuple[Units, Statistic] | None:
+        """Return the sums of reports, or of questions; see `report_intervals`, `attribute_scores`."""
+        if condition != REPORT:
+            from harness.benchmarks.pandent.attribute_scores import sums
+
+            return sums(units)
+        from harness.benchmarks.pandent.report_intervals import report_sums
+
+        return report_sums(units)
 
     def score_unit(
         self, numbers: Sequence[float], condition: str, conventions: Mapping[str, str]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from harness.benchmarks.scored import UnitTable
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import BCA, Interval
 from harness.scoring.proportions import clopper_pearson
+from harness.scoring.replicates import Statistic, Units
 from harness.scoring.resampling import Resampling, Values
 
 NOT_INDEPENDENT: Final = "by BCa, not Clopper-Pearson: units share cases or groups of cases"
@@ -65,17 +66,42 @@ def _group(units: UnitTable, resampling: Resampling, *, is_large: bool) -> Itera
             yield "graded_only.score", mean_interval(only, worth, resampling)
 
 
+def sums(units: UnitTable) -> tuple[Units, Statistic]:
+    """Return what each unit adds to the sums of a row and of its subsets, and the paths made of them.
+
+    These are the score and all shares of answers. Where an answer has no grade, NaN as in `radm.scores`.
+    """
+    answers = Answers(units.numbers)
+    columns = {"score": answers.of("fifths") / FIFTHS, **answers.counted(), **answers.tiers()}
+    summands, means = _means(columns)
+    width, subset = summands.shape[1], answers.of("subset")
+    inside = {"": subset >= 0, **{f"{name}.": subset == code for code, name in enumerate(SUBSETS)}}
+    unknown = {prefix for prefix, which in inside.items() if (which & answers.ungraded).any()}
+
+    def statistic(drawn: Values) -> Mapping[str, Values]:
+        found = {}
+        for place, prefix in enumerate(inside):
+            for path, values in means(drawn[..., place * width : (place + 1) * width]).items():
+                found[prefix + path] = np.full_like(values, np.nan) if prefix in unknown else values
+        return found
+
+    parts = [summands * which[:, None] for which in inside.values()]
+    return Units(np.concatenate(parts, axis=1), units.clusters, units.repeats), statistic
+
+
+def _means(columns: Mapping[str, NDArray[Any]]) -> tuple[Values, Statistic]:
+    """Return the summands of columns of (units) values by path, and their means over units."""
+    paths = tuple(columns)
+    summands = np.column_stack([*columns.values(), np.ones(len(columns[paths[0]]))]).astype(np.float64)
+    return summands, lambda sums: {
+        path: sums[..., place] / sums[..., -1] for place, path in enumerate(paths)
+    }
+
+
 def mean_interval(units: UnitTable, values: Values, resampling: Resampling) -> Interval:
     """Return that of the mean of (units) values over all repeats."""
-    summands = np.stack([values, np.ones(len(values))], axis=1)
-    found = sum_intervals(
-        summands,
-        units.clusters,
-        units.repeats,
-        lambda sums: {"mean": sums[..., 0] / sums[..., 1]},
-        resampling,
-    )
-    return found["mean"]
+    summands, means = _means({"mean": values})
+    return sum_intervals(summands, units.clusters, units.repeats, means, resampling)["mean"]
 
 
 def share_intervals(
@@ -84,15 +110,8 @@ def share_intervals(
     """Return path -> that of the share of units that are counted, of at least one unit."""
     if len(np.unique(units.clusters)) == len(units):
         return {path: clopper_pearson(int(which.sum()), len(units)) for path, which in counted.items()}
-    columns = np.stack([*counted.values(), np.ones(len(units))], axis=1).astype(np.float64)
-    paths = tuple(counted)
-    found = sum_intervals(
-        columns,
-        units.clusters,
-        units.repeats,
-        lambda sums: {path: sums[..., place] / sums[..., -1] for place, path in enumerate(paths)},
-        resampling,
-    )
+    summands, means = _means(counted)
+    found = sum_intervals(summands, units.clusters, units.repeats, means, resampling)
     return {path: _noted(interval) for path, interval in found.items()}
 
 

@@ -16,6 +16,7 @@ from harness.benchmarks.task import Task
 
 if TYPE_CHECKING:
     from harness.scoring.intervals import Interval
+    from harness.scoring.replicates import Statistic, Units
     from harness.scoring.resampling import Resampling
 
 QUESTIONS: Mapping[str, Question] = MappingProxyType(
@@ -79,6 +80,16 @@ class ScoredTask(Task):
         from harness.benchmarks.radm.score_intervals import intervals
 
         return intervals(units, resampling)
+
+    def sums(
+        self, units: UnitTable, condition: str, conventions: Mapping[str, str]
+    ) -> tuple[Units, Statistic] | None:
+        """Return the sums of a condition; see `radm.score_intervals`. Rows of unions are not compared."""
+        if condition in tables.UNIONS:
+            return None
+        from harness.benchmarks.radm.score_intervals import sums
+
+        return sums(units)
 
     def across(
         self, condition: str, rows: Mapping[str, Mapping[str, MetricValue]]

@@ -55,17 +55,22 @@ _SUBSETS: Final = (
     MetricColumn("RealClin.score", ("RealClin", "score"), best=MOST),
 )
 
+_WILCOXON: Final = frozenset({"score"})
+"""The paper compares scores of the same cases by Wilcoxon's signed ranks ("Cross-Linguistic Control")."""
+
 _TABLE: Final = ScoreTable(
     numbers=NUMBERS,
     main_metric="score",
     columns=(MetricColumn("score", ("", "score"), best=MOST), *_SUBSETS, *_ACCURACIES),
     legend=_LEGEND,
+    wilcoxon=_WILCOXON,
 )
 _ONE_SUBSET: Final = ScoreTable(
     numbers=NUMBERS,
     main_metric="score",
     columns=(MetricColumn("score", ("", "score"), best=MOST), *_ACCURACIES),
     legend=_LEGEND,
+    wilcoxon=_WILCOXON,
 )
 """Of conditions that the paper asks of RealClin alone."""
 

@@ -7,21 +7,23 @@ The sums give the values of `triage.scores` again, to rounding: a test holds the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from harness.benchmarks.scored import UnitNumbers, UnitTable
 from harness.benchmarks.triage import domain_counts
 from harness.benchmarks.triage.scores import DOMAIN_GROUPS
 from harness.benchmarks.triage.taxonomy import DOMAIN_COLUMNS, DOMAINS, LABELS
-from harness.scoring.bootstrap import sum_intervals
+from harness.scoring.bootstrap import intervals_of
 from harness.scoring.intervals import Interval
 from harness.scoring.label_codes import Codes, any_of
 from harness.scoring.multilabel import ratio
 from harness.scoring.proportions import clopper_pearson
+from harness.scoring.replicates import Statistic, Units, replicate
 from harness.scoring.resampling import Resampling, Values
 
 _UNIT_SUMS: Final = (
@@ -35,10 +37,10 @@ RARE: Final = 5
 With 22 labels, some of them in 1 % of the cases, the interval of their macro-F1 held the truth in .64, .90
 and .94 of 1,000 simulations with 100, 246 and 360 cases.
 """
-_PLACES: Final = tuple(
-    np.cumsum([3 * len(LABELS), 3 * len(DOMAINS), len(_UNIT_SUMS) * (1 + len(DOMAIN_GROUPS))]).tolist()
-)
-"""Where the sums of coarse labels, of units, and of domain counts begin."""
+_PLACES: Final = (3 * len(LABELS), 3 * (len(LABELS) + len(DOMAINS)))
+"""Where the sums of coarse labels and of units begin."""
+_OVER_ALL: Final = _PLACES[-1] + len(_UNIT_SUMS)
+"""So many sums are over all units; those of groups follow."""
 
 
 def intervals(
@@ -46,22 +48,9 @@ def intervals(
 ) -> dict[str, Interval]:
     """Return metric path -> interval of all units of a row, for every path of `triage.scores` but the rows
     of the confusion matrix of domain counts."""
-    # Many units are alike, and the sums of one have many columns.
-    answered, truth, given = units.numbers.T
-    codes = (answered * 2 ** len(LABELS) + truth) * 2 ** len(LABELS) + given  # whole numbers below 2**53
-    _, first, kind = np.unique(codes, return_index=True, return_inverse=True)
-    columns = _Sums(units.numbers[first], float(conventions["case_f1_empty"])).columns
-    found = dict(
-        sum_intervals(
-            columns,
-            units.clusters,
-            units.repeats,
-            lambda drawn: dict(_values(drawn, conventions["zero_division"])),
-            resampling,
-            kind=kind,
-        )
-    )
-    totals = np.bincount(kind, minlength=len(columns)) @ columns
+    summed, statistic = all_sums(units, conventions)
+    found = dict(intervals_of(replicate(summed, statistic, resampling)))
+    totals = summed.total()
     if len(np.unique(units.clusters)) == len(units):
         found.update(_shares(totals))
     return {**found, **dict(_warned(found, totals))}
@@ -69,7 +58,7 @@ def intervals(
 
 def _warned(found: Mapping[str, Interval], totals: Values) -> Iterator[tuple[str, Interval]]:
     """Yield the intervals of means over labels, with a warning where some have very few positive units."""
-    fine, coarse, _ = np.split(totals, [3 * len(LABELS), 3 * (len(LABELS) + len(DOMAINS))])
+    fine, coarse, _ = np.split(totals, _PLACES)
     for space, counts in (("fine", fine), ("coarse", coarse)):
         tp, _, fn = np.split(counts, 3)
         rare = np.count_nonzero((tp + fn > 0) & (tp + fn < RARE))
@@ -83,36 +72,76 @@ def _warned(found: Mapping[str, Interval], totals: Values) -> Iterator[tuple[str
                 yield path, replace(interval, note=note)
 
 
-def values_of_sums(units: UnitTable, conventions: Mapping[str, str]) -> dict[str, float]:
-    """Return metric path -> the value that the sums of all units give; NaN where undefined."""
-    sums = _Sums(units.numbers, float(conventions["case_f1_empty"])).columns.sum(axis=0)
-    return {path: float(value) for path, value in _values(sums, conventions["zero_division"])}
+def sums(units: UnitTable, conventions: Mapping[str, str]) -> tuple[Units, Statistic]:
+    """Return what each unit adds to the sums of all units, and every path that is made of these.
 
-
-class _Sums:
-    """What each unit adds, shape (units, sums): fine and coarse tp, fp and fn by label, `_UNIT_SUMS`, of
-    all units and of each group by the number of domains that the case needs, and those of `domain_counts`.
+    Not those by the number of domains: a third of the time, where many models are compared.
     """
+    zero = conventions["zero_division"]
+    return _summed(units, conventions, _over_all), lambda drawn: dict(_values(drawn, zero))
 
-    def __init__(self, numbers: UnitNumbers, case_f1_empty: float) -> None:
-        answered, truth, given = numbers.T
-        said = answered == 1
-        truth_codes, given_codes = truth.astype(np.uint32), given.astype(np.uint32)
-        coarse_truth, coarse_given = (any_of(codes, DOMAIN_COLUMNS) for codes in (truth_codes, given_codes))
-        unit_sums = _unit_sums(truth_codes, given_codes, said, case_f1_empty)
-        unit_sums[:, _UNIT_SUMS.index("coarse_exact")] = said & (coarse_truth == coarse_given)
-        needed = np.bitwise_count(coarse_truth)
-        groups = [unit_sums * ((needed >= low) & (needed <= high))[:, None] for _, low, high in DOMAIN_GROUPS]
-        self.columns: Values = np.concatenate(
-            [
-                *_label_sums(truth_codes, given_codes, len(LABELS)),
-                *_label_sums(coarse_truth, coarse_given, len(DOMAINS)),
-                unit_sums,
-                *groups,
-                domain_counts.unit_sums(needed, np.bitwise_count(coarse_given), said),
-            ],
-            axis=1,
-        )
+
+def all_sums(units: UnitTable, conventions: Mapping[str, str]) -> tuple[Units, Statistic]:
+    """Return the same for every path that has an interval."""
+    zero = conventions["zero_division"]
+
+    def statistic(drawn: Values) -> Mapping[str, Values]:
+        return {**dict(_values(drawn[..., :_OVER_ALL], zero)), **dict(_grouped(drawn[..., _OVER_ALL:], zero))}
+
+    def columns(kinds: _Kinds) -> Values:
+        return np.concatenate([_over_all(kinds), _by_group(kinds)], axis=1)
+
+    return _summed(units, conventions, columns), statistic
+
+
+@dataclass(frozen=True, slots=True)
+class _Kinds:
+    """Units that differ: sets as codes, (units) each, and `_UNIT_SUMS` (units, sums)."""
+
+    truth: Codes
+    given: Codes
+    coarse_truth: Codes
+    coarse_given: Codes
+    said: NDArray[np.bool_]
+    unit_sums: Values
+
+
+def _summed(
+    units: UnitTable, conventions: Mapping[str, str], columns: Callable[[_Kinds], Values]
+) -> Units:
+    """Return what each unit adds. Many units are alike, and the sums of one have many columns."""
+    answered, truth, given = units.numbers.T
+    codes = (answered * 2 ** len(LABELS) + truth) * 2 ** len(LABELS) + given  # whole numbers below 2**53
+    _, first, kind = np.unique(codes, return_index=True, return_inverse=True)
+    kinds = _kinds(units.numbers[first], float(conventions["case_f1_empty"]))
+    return Units(columns(kinds), units.clusters, units.repeats, kind)
+
+
+def _kinds(numbers: UnitNumbers, case_f1_empty: float) -> _Kinds:
+    answered, truth, given = numbers.T
+    said = answered == 1
+    truth_codes, given_codes = truth.astype(np.uint32), given.astype(np.uint32)
+    coarse_truth, coarse_given = (any_of(codes, DOMAIN_COLUMNS) for codes in (truth_codes, given_codes))
+    unit_sums = _unit_sums(truth_codes, given_codes, said, case_f1_empty)
+    unit_sums[:, _UNIT_SUMS.index("coarse_exact")] = said & (coarse_truth == coarse_given)
+    return _Kinds(truth_codes, given_codes, coarse_truth, coarse_given, said, unit_sums)
+
+
+def _over_all(kinds: _Kinds) -> Values:
+    """Return fine and coarse tp, fp and fn by label and `_UNIT_SUMS`, shape (units, sums)."""
+    fine = _label_sums(kinds.truth, kinds.given, len(LABELS))
+    coarse = _label_sums(kinds.coarse_truth, kinds.coarse_given, len(DOMAINS))
+    return np.concatenate([*fine, *coarse, kinds.unit_sums], axis=1)
+
+
+def _by_group(kinds: _Kinds) -> Values:
+    """Return `_UNIT_SUMS` in each group by the number of domains needed, and the sums of `domain_counts`."""
+    needed = np.bitwise_count(kinds.coarse_truth)
+    groups = [
+        kinds.unit_sums * ((needed >= low) & (needed <= high))[:, None] for _, low, high in DOMAIN_GROUPS
+    ]
+    counts = domain_counts.unit_sums(needed, np.bitwise_count(kinds.coarse_given), kinds.said)
+    return np.concatenate([*groups, counts], axis=1)
 
 
 def _label_sums(truth: Codes, given: Codes, labels: int) -> Iterator[Values]:
@@ -134,11 +163,9 @@ def _unit_sums(truth: Codes, given: Codes, said: Values, case_f1_empty: float) -
 
 
 def _values(sums: Values, zero: str) -> Iterator[tuple[str, Values]]:
-    """Yield every path with its values (...) from sums (..., sums); NaN where undefined."""
-    fine, coarse, unit_sums, counts = np.split(sums, _PLACES, axis=-1)
-    each = np.split(unit_sums, 1 + len(DOMAIN_GROUPS), axis=-1)
-    yield from ((f"domain_count.{path}", value) for path, value in domain_counts.values(counts).items())
-    units = _named(each[0])
+    """Yield path and values (...) of sums over all units (..., sums); NaN where undefined."""
+    fine, coarse, unit_sums = np.split(sums, _PLACES, axis=-1)
+    units = _named(unit_sums)
     undefined = _undefined(units, zero)
     for space, labels, exact in (("fine", fine, "fine_exact"), ("coarse", coarse, "coarse_exact")):
         tp, fp, fn = np.split(labels, 3, axis=-1)
@@ -152,8 +179,24 @@ def _values(sums: Values, zero: str) -> Iterator[tuple[str, Values]]:
             yield from ((f"domain.{name}.f1", values[..., place]) for place, name in enumerate(DOMAINS))
     yield "case_f1", ratio(units["case_f1"], units["units"])
     yield from _referrals(units)
-    for (name, _, _), group in zip(DOMAIN_GROUPS, each[1:], strict=True):
+
+
+def _grouped(sums: Values, zero: str) -> Iterator[tuple[str, Values]]:
+    """Yield the same of sums in groups (..., sums)."""
+    groups, counts = _split_groups(sums)
+    for name, group in groups.items():
         yield from ((f"by_domains.{name}.{path}", values) for path, values in _group(_named(group), zero))
+    yield from ((f"domain_count.{path}", value) for path, value in domain_counts.values(counts).items())
+
+
+def _split_groups(sums: Values) -> tuple[Mapping[str, Values], Values]:
+    """Return the sums of `_by_group` apart: `_UNIT_SUMS` by the name of the group, those of domain counts."""
+    width = len(_UNIT_SUMS)
+    groups = {
+        name: sums[..., place * width : (place + 1) * width]
+        for place, (name, _, _) in enumerate(DOMAIN_GROUPS)
+    }
+    return groups, sums[..., len(DOMAIN_GROUPS) * width :]
 
 
 def _group(units: Mapping[str, Values], zero: str) -> Iterator[tuple[str, Values]]:
@@ -176,9 +219,7 @@ def _referrals(units: Mapping[str, Values]) -> Iterator[tuple[str, Values]]:
 
 def _shares(totals: Values) -> Iterator[tuple[str, Interval]]:
     """Yield the exact intervals of shares of units."""
-    _, _, unit_sums, counts = np.split(totals, _PLACES)
-    each = np.split(unit_sums, 1 + len(DOMAIN_GROUPS))
-    units = _named(each[0])
+    units = _named(totals[_PLACES[-1] : _OVER_ALL])
     for path, part, whole in (
         ("fine.exact_match", "fine_exact", "units"),
         ("coarse.exact_match", "coarse_exact", "units"),
@@ -186,10 +227,10 @@ def _shares(totals: Values) -> Iterator[tuple[str, Interval]]:
         ("under_referral.case_share", "under_cases", "units"),
     ):
         yield path, clopper_pearson(int(units[part]), int(units[whole]))
-    for (name, _, _), group in zip(DOMAIN_GROUPS, each[1:], strict=True):
-        group_sums = _named(group)
-        path = f"by_domains.{name}.fine.exact_match"
-        yield path, clopper_pearson(int(group_sums["fine_exact"]), int(group_sums["units"]))
+    groups, counts = _split_groups(totals[_OVER_ALL:])
+    for name, group in groups.items():
+        of = _named(group)
+        yield f"by_domains.{name}.fine.exact_match", clopper_pearson(int(of["fine_exact"]), int(of["units"]))
     yield from ((f"domain_count.{path}", found) for path, found in domain_counts.share_intervals(counts))
 
 

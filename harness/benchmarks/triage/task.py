@@ -28,6 +28,7 @@ from harness.messages import ImagePart, Message, Part, Schema, TextPart
 
 if TYPE_CHECKING:
     from harness.scoring.intervals import Interval
+    from harness.scoring.replicates import Statistic, Units
     from harness.scoring.resampling import Resampling
 
 
@@ -213,6 +214,16 @@ class Triage(Task):
         from harness.benchmarks.triage.intervals import intervals
 
         return intervals(units, conventions, resampling)
+
+    def sums(
+        self, units: UnitTable, condition: str, conventions: Mapping[str, str]
+    ) -> tuple[Units, Statistic] | None:
+        """Return the sums of a condition; see `triage.intervals`. The ablation's rows are not compared."""
+        if condition == ablation.UNION:
+            return None
+        from harness.benchmarks.triage.intervals import sums
+
+        return sums(units, conventions)
 
     def score_unit(
         self, numbers: Sequence[float], condition: str, conventions: Mapping[str, str]
