@@ -25,7 +25,6 @@ EXCUSED = {
     "benchmarks/case_loading.py": "reads case files; what a run keeps of them is its own snapshot",
     "benchmarks/details.py": "forms of what a report shows beside its tables",
     "cache": "hands over stored bytes as they are",
-    "benchmarks/details.py": "forms of what a report shows beside its tables",
     "benchmarks/quoting.py": "puts quoted texts into what is asked",
     "case_spool.py": "holds case files while they are read",
     "errors.py": "exceptions",
