@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
-from sqlalchemy import Column, Select, Table, Text, func, select, tuple_, type_coerce
+from sqlalchemy import Column, ColumnElement, Select, Text, case, cast, func, literal, select, type_coerce
 
 from harness.cache.parts import StorePart
-from harness.cache.tables import GRADE, SESSION, UNIT, UNIT_EXCHANGE, UNIT_KEY, AnyRow, AnyText
+from harness.cache.tables import GRADE, SESSION, UNIT, UNIT_EXCHANGE, AnyRow
 
 Statement: TypeAlias = "Select[*tuple[Any, ...]]"
-
-PAGE: Final = 20_000
-"""Units or links that are read at a time."""
 
 
 class EvidenceStore(StorePart):
@@ -28,53 +25,74 @@ class EvidenceStore(StorePart):
         are never changed, so their ids stand for them; grades are only ever added.
         """
         found = hashlib.sha256()
-        for table, order in ((UNIT, UNIT_KEY[1:]), (UNIT_EXCHANGE, (*UNIT_KEY[1:], "exchange_id"))):
-            found.update(f"{table.name}\n".encode())
-            async for rows in self._pages(table, order, run_id):
-                found.update("\n".join(map(repr, rows)).encode())
-                found.update(b"\n")
-        for row in await self._few(_SESSIONS.where(SESSION.c.run_id == run_id)):
-            found.update(f"session {row!r}\n".encode())
-        for row in await self._few(_GRADES.where(GRADE.c.run_id == run_id)):
-            found.update(f"grades {row!r}\n".encode())
+        rows = await self._all(_ROWS.where(UNIT.c.run_id == run_id))
+        for model, condition in rows:
+            for kind, statement in _OF_ROW.items():
+                table = _TABLES[kind]
+                here = (table.c.run_id == run_id, _raw(table.c.model) == model)
+                parts = await self._all(_joined(statement.where(*here, _raw(table.c.condition) == condition)))
+                found.update(f"{kind} {model!r} {condition!r} {parts!r}\n".encode())
+        for kind, statement in _OF_RUN.items():
+            for row in await self._all(statement.where(_TABLES[kind].c.run_id == run_id)):
+                found.update(f"{kind} {row!r}\n".encode())
         return found.hexdigest()
 
-    async def _pages(
-        self, table: Table, order: Sequence[str], run_id: int
-    ) -> AsyncIterator[Sequence[AnyRow]]:
-        after: AnyRow | None = None
-        statement = _all_of(table, order, run_id)
-        while True:
-            rows = await self._few(statement if after is None else _from(statement, table, order, after))
-            if rows:
-                yield rows
-            if len(rows) < PAGE:
-                return
-            after = rows[-1]
-
-    async def _few(self, statement: Statement) -> Sequence[AnyRow]:
+    async def _all(self, statement: Statement) -> Sequence[AnyRow]:
         async with self._database.reading() as connection:
             rows: Sequence[AnyRow] = (await connection.execute(statement)).all()
         return rows
 
 
-_SESSIONS: Final = select(SESSION.c.id, SESSION.c.started_at_us, SESSION.c.info).order_by(SESSION.c.id)
-_GRADES: Final = select(func.count(), func.max(GRADE.c.id))
+def _raw(column: Column[Any]) -> ColumnElement[str]:
+    """Return a column of text as it is stored, escapes and all."""
+    return type_coerce(column, Text)
 
 
-def _as_stored(column: Column[Any]) -> Any:
-    """Return a column whose texts come as they are stored: undoing their escapes would cost more than all."""
-    return type_coerce(column, Text) if isinstance(column.type, AnyText) else column
+def _line(case_id: Column[Any], *values: ColumnElement[Any]) -> ColumnElement[str]:
+    """Return values as one text that no other values give: a case's id can hold any character."""
+    found = cast(func.length(_raw(case_id)), Text) + ":" + _raw(case_id)
+    for value in values:
+        found = found + "|" + cast(value, Text)
+    return found + "\n"
 
 
-def _all_of(table: Table, order: Sequence[str], run_id: int) -> Statement:
-    # The key first, in its order: the next page begins after it.
-    others = [column for column in table.c if column.name not in {"run_id", *order}]
-    columns = map(_as_stored, [*(table.c[name] for name in order), *others])
-    key = [table.c[name] for name in order]
-    return select(*columns).where(table.c.run_id == run_id).order_by(*key).limit(PAGE)
+def _joined(lines: Statement) -> Statement:
+    """Return the texts of many rows as one: a row each would cost more to fetch than to make."""
+    (line,) = lines.subquery().c
+    return select(func.aggregate_strings(line, ""))
 
 
-def _from(statement: Statement, table: Table, order: Sequence[str], after: AnyRow) -> Statement:
-    key = [_as_stored(table.c[name]) for name in order]
-    return statement.where(tuple_(*key) > tuple(after[: len(order)]))
+_TABLES: Final = {
+    "unit": UNIT, "link": UNIT_EXCHANGE, "error": UNIT, "session": SESSION, "grades": GRADE
+}  # fmt: skip
+_ROWS: Final = (
+    select(_raw(UNIT.c.model), _raw(UNIT.c.condition))
+    .distinct()
+    .order_by(_raw(UNIT.c.model), _raw(UNIT.c.condition))
+)
+_OF_ROW: Final[dict[str, Statement]] = {
+    "unit": select(
+        _line(UNIT.c.case_id, UNIT.c.repeat, func.coalesce(UNIT.c.outcome, "-"), UNIT.c.again_after)
+    ).order_by(UNIT.c.case_id, UNIT.c.repeat),
+    "link": select(
+        _line(
+            UNIT_EXCHANGE.c.case_id,
+            UNIT_EXCHANGE.c.repeat,
+            UNIT_EXCHANGE.c.exchange_id,
+            UNIT_EXCHANGE.c.position,
+            UNIT_EXCHANGE.c.purpose,
+            UNIT_EXCHANGE.c.attempt,
+            case((UNIT_EXCHANGE.c.used, literal("used")), else_=literal("-")),
+        )
+    ).order_by(UNIT_EXCHANGE.c.case_id, UNIT_EXCHANGE.c.repeat, UNIT_EXCHANGE.c.exchange_id),
+}
+"""What is read of each model and condition. A link never stands without its unit."""
+_OF_RUN: Final[dict[str, Statement]] = {
+    "error": select(
+        _raw(UNIT.c.model), _raw(UNIT.c.condition), _raw(UNIT.c.case_id), UNIT.c.repeat, UNIT.c.error
+    )
+    .where(UNIT.c.error.is_not(None))
+    .order_by(UNIT.c.model, UNIT.c.condition, UNIT.c.case_id, UNIT.c.repeat),
+    "session": select(SESSION.c.id, SESSION.c.started_at_us, SESSION.c.info).order_by(SESSION.c.id),
+    "grades": select(func.count(), func.max(GRADE.c.id)),
+}

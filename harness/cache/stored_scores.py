@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
-from zlib import error as zlib_error
 
 from sqlalchemy import delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -18,7 +18,8 @@ from harness.cache.tables import ROW_UNITS, SCORED_RUN
 from harness.canonical import JSON, pack, unpack
 from harness.errors import StoreError
 
-_MEND: Final = "drop it with `harness store vacuum --derived`, or make it anew with `harness score`"
+UNREADABLE: Final = (zlib.error, ValueError, TypeError, AttributeError)
+"""What reading damaged scores raises."""
 
 
 class UnitsKey(NamedTuple):
@@ -74,10 +75,7 @@ class StoredScoreStore(StorePart):
         return await self._writer.submit(_store_all, _Storing(run_id, stored, rows), alone=True)
 
     async def stored_score(self, run_id: int) -> StoredScore | None:
-        """Return a run's stored scores; None where there are none, or where not all of them were stored.
-
-        Raises StoreError for damaged ones.
-        """
+        """Return a run's stored scores; None where there are none, not all of them, or damaged ones."""
         async with self._database.reading() as connection:
             statement = select(SCORED_RUN).where(SCORED_RUN.c.run_id == run_id)
             row = (await connection.execute(statement)).one_or_none()
@@ -86,8 +84,9 @@ class StoredScoreStore(StorePart):
             keys = (await connection.execute(_KEYS.where(ROW_UNITS.c.run_id == run_id))).all()
             if not await is_scored_by(connection, run_id, row.scoring):
                 return None  # another process has just begun to score it, and these rows may be anybody's
-        with _damaged(f"the stored scores of run {run_id} are damaged; {_MEND}"):
+        with suppress(*UNREADABLE):
             return read_stored_score(row, [UnitsKey(*key) for key in keys])
+        return None
 
     async def row_units(self, run_id: int, scoring: str, key: UnitsKey) -> PackedUnits | None:
         """Return the units of one row, None where it has none. Raises StoreError.
@@ -113,7 +112,7 @@ _KEYS: Final = select(*_NAMES).order_by(ROW_UNITS.c.position)
 
 
 def read_stored_score(row: Any, rows: Sequence[UnitsKey] = ()) -> StoredScore:
-    """Return the scores in a row of their table. Raises zlib.error or ValueError for a damaged one."""
+    """Return the scores in a row of their table. Raises `UNREADABLE` for damaged ones."""
     score, effort = unpack(row.score).decode("ascii"), unpack(row.effort).decode("ascii")
     return StoredScore(row.scoring, unpacked_json(row.depends), score, effort, unpack(row.clusters), rows)
 
@@ -157,10 +156,3 @@ async def _store_one(connection: AsyncConnection, item: _Storing) -> bool:
 def _scored_again(run_id: int) -> StoreError:
     return StoreError(f"run {run_id} was scored again meanwhile; run the same command once more")
 
-
-@contextmanager
-def _damaged(message: str) -> Iterator[None]:
-    try:
-        yield
-    except (zlib_error, ValueError) as error:
-        raise StoreError(message) from error

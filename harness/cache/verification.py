@@ -13,7 +13,7 @@ from harness.cache.exchange_rows import unpacked_json
 from harness.cache.grades import unpacked_value
 from harness.cache.key import key_of_twin, read_document, twin_of
 from harness.cache.parts import StorePart
-from harness.cache.stored_scores import read_stored_score
+from harness.cache.stored_scores import UNREADABLE, read_stored_score
 from harness.cache.tables import (
     BLOB,
     EXCHANGE,
@@ -111,11 +111,12 @@ class VerifyStore(StorePart):
         problems = []
         try:
             read_stored_score(row)
-        except (zlib.error, ValueError, TypeError):
+        except UNREADABLE:
             problems.append(f"the whole scores of run {row.run_id} are damaged; {_SCORE_AGAIN}")
         of_run = ROW_UNITS.c.run_id == row.run_id
+        places = select(ROW_UNITS.c.position).where(of_run).order_by(ROW_UNITS.c.position)
         async with self._database.reading() as connection:
-            positions = (await connection.execute(select(ROW_UNITS.c.position).where(of_run))).scalars().all()
+            positions = (await connection.execute(places)).scalars().all()
             for position in positions:  # one by one: each holds all numbers of a model
                 data = select(ROW_UNITS.c.data).where(of_run, ROW_UNITS.c.position == position)
                 found = (await connection.execute(data)).scalar()

@@ -27,7 +27,7 @@ from stored_run_builder import (
 from harness.benchmarks.base import CaseSet
 from harness.benchmarks.triage.task import Triage
 from harness.cache.grades import NewGrade
-from harness.cache.rows import Link, UnitId, UnitState
+from harness.cache.rows import UnitId
 from harness.cache.store import Store
 from harness.errors import ConfigError, StoreError
 from harness.offline import score as scoring
@@ -383,24 +383,3 @@ async def test_cases_of_equal_content_have_equal_digests(tmp_path: Path) -> None
     async with built_run(tmp_path, PLAN) as built:
         found = await ask(built)
         assert found.case_digests() == [case_digest(each) for each in CASES]
-
-
-async def test_state_without_links_is_part_of_the_fingerprint(tmp_path: Path) -> None:
-    async with built_run(tmp_path, PLAN) as built:
-        seen = {await built.store.evidence_digest(built.run.id)}
-        for state in (
-            UnitState(ONE, None),
-            UnitState(ONE, UnitOutcome.NOT_ATTEMPTED),
-            UnitState(ONE, UnitOutcome.NOT_ATTEMPTED, 0, "x"),
-            UnitState(replace(ONE, repeat=2), UnitOutcome.NOT_ATTEMPTED),
-            UnitState(replace(ONE, case_id="c\\u0000\x00\ud800"), UnitOutcome.NOT_ATTEMPTED),
-        ):
-            await built.store.finish_unit(built.run.id, state, [])
-            seen.add(await built.store.evidence_digest(built.run.id))
-        id = await built.exchange(ONE, answer(SCALING), link=False)
-        assert await built.store.evidence_digest(built.run.id) in seen
-        first, second = Link(id, "answer", 1), Link(id, "answer", 2, used=True)
-        for link in (first, replace(first, used=True), second):
-            await built.store.finish_unit(built.run.id, UnitState(ONE, UnitOutcome.VALID), [link])
-            seen.add(await built.store.evidence_digest(built.run.id))
-    assert len(seen) == 9
