@@ -45,6 +45,8 @@ def rates_of(price: Price, input_tokens: int) -> Rates:
     Google prices every token of a request by its length ("Gemini Developer API pricing": prompts <= 200k
     tokens, prompts > 200k tokens), and so do Anthropic, OpenAI and xAI.
     """
+    if not price.tiers:
+        return price
     reached = [tier for tier in price.tiers if input_tokens > tier.above_input_tokens]
     return max(reached, key=lambda tier: tier.above_input_tokens, default=price)
 

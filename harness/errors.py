@@ -89,7 +89,7 @@ class NotAStoreError(StoreError):
 
 
 class StoreVersionError(StoreError):
-    """The store was written by a newer version of the program."""
+    """The store was written by a newer version of the program, or by one too old to be read as it is."""
 
     exit_code = USAGE
 

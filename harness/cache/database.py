@@ -47,7 +47,10 @@ class _HeldByAnotherError(Exception):
 
 
 class Database:
-    """One open store. `place` is how it is shown in messages."""
+    """One open store. `place` is how it is shown in messages.
+
+    `only_read`: nothing may be written, although the file is opened so that it could be.
+    """
 
     def __init__(
         self,
@@ -56,15 +59,17 @@ class Database:
         access: Access,
         *,
         sleep: Sleep = asyncio.sleep,
+        only_read: bool = False,
     ) -> None:
         self.dialect = dialect
         self.place = place
         self.access = access
+        self.only_read = only_read or access != "rw"
         self._sleep = sleep
         self._hurried = False
         self._identity = dialect.identity()
         self._reader = dialect.reader(access)
-        self._writer = dialect.writer() if access == "rw" else None
+        self._writer = None if self.only_read else dialect.writer()
         self._reconnection = Reconnection(dialect, self._reader, sleep=sleep)
 
     async def recognise(self) -> None:

@@ -114,6 +114,17 @@ def ways_to_read(path: Path) -> tuple[Access, ...]:
     return ("ro", "immutable") if log_is_empty else ("ro",)
 
 
+def ways_to_look(path: Path) -> tuple[Access, ...]:
+    """Return how a file may be read that is to stay as it is, the best way first.
+
+    As one that may write, SQLite takes its side files away again. Where a log holds commits, that would also
+    fold them into the file: then they are left behind.
+    """
+    to_read = ways_to_read(path)
+    log_is_empty = "immutable" in to_read
+    return ("rw", *to_read) if log_is_empty and "rw" in ways_to_open(path) else to_read
+
+
 def network_file_system(path: Path, *, mounts: Path = MOUNTS) -> str | None:
     """Return the type of the network file system that holds a path, or None (also where nobody can say)."""
     try:

@@ -38,8 +38,12 @@ MIGRATIONS: Final[Mapping[int, Migration]] = {1: _add_fingerprints, 2: _add_scor
 _VERSION_NAME: Final = "schema_version"
 
 
-async def prepare(database: Database, *, migrations: Mapping[int, Migration] = MIGRATIONS) -> str | None:
+async def prepare(
+    database: Database, *, migrations: Mapping[int, Migration] = MIGRATIONS, only_read: bool = False
+) -> str | None:
     """Make a new store's tables, or check the version and migrate; return where the older store is kept.
+
+    `only_read`: an older version is refused, and left as it is.
 
     Raises StoreVersionError, NotAStoreError, StoreError.
     """
@@ -47,10 +51,18 @@ async def prepare(database: Database, *, migrations: Mapping[int, Migration] = M
         version = await stored_version(connection)
     kept = None
     if version is None:
+        if only_read:
+            raise NotAStoreError(f"the store {database.place!r} is empty; run something first")
         await _create(database)
     else:
         check_version(version, database.place)
         if version != SCHEMA_VERSION:
+            if only_read:
+                raise StoreVersionError(
+                    f"the store {database.place!r} has version {version}, written by an older version of the "
+                    f"program, and this one reads {SCHEMA_VERSION}; it was left as it is: `harness status` "
+                    "brings it up to date, and keeps a copy of the older one"
+                )
             kept = await _migrate(database, version, migrations)
     await database.recognise()
     return kept

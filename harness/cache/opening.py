@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.cache.database import Database, Sleep
-from harness.cache.dialects import Fault, SqliteDialect
-from harness.cache.files import check_file, create_file, network_file_system, ways_to_open
+from harness.cache.dialects import Access, Fault, SqliteDialect
+from harness.cache.files import check_file, create_file, network_file_system, ways_to_look, ways_to_open
 from harness.cache.location import display, sqlite_path
 from harness.cache.migrations import Migration, prepare
 from harness.cache.postgres_address import is_postgres
@@ -24,6 +24,8 @@ class OpenOptions:
     sleep: Sleep
     mounts: Path
     migrations: Mapping[int, Migration]
+    only_read: bool = False
+    """Leave it as it is: no store is made or migrated, and nothing can be written."""
 
 
 async def open_database(url: str, options: OpenOptions) -> Database:
@@ -40,7 +42,7 @@ async def open_database(url: str, options: OpenOptions) -> Database:
         database, kept = await _open_file(url, options)
     if kept is not None:
         options.warn(f"the store was brought up to date; the older one is kept as {kept!r}")
-    if database.access != "rw":
+    if database.only_read and not options.only_read:
         options.warn(f"the store {display(url)!r} cannot be written: it is open for reading only")
     return database
 
@@ -70,21 +72,27 @@ async def _open_file(url: str, options: OpenOptions) -> tuple[Database, str | No
             "at a time, or keep it on a local disk"
         )
     dialect = SqliteDialect(path)
-    *others, last = ways_to_open(path)
+    *others, last = ways_to_look(path) if options.only_read else ways_to_open(path)
+
+    def opened(access: Access) -> Database:
+        return Database(dialect, display(url), access, sleep=options.sleep, only_read=options.only_read)
+
     for access in others:
         try:
-            return await prepared(Database(dialect, display(url), access, sleep=options.sleep), options)
+            return await prepared(opened(access), options)
         except StoreError as error:
             fault = None if error.__cause__ is None else dialect.fault(error.__cause__)
             if fault not in {Fault.READ_ONLY, Fault.UNREACHABLE}:
                 raise
-    return await prepared(Database(dialect, display(url), last, sleep=options.sleep), options)
+    return await prepared(opened(last), options)
 
 
 async def prepared(database: Database, options: OpenOptions) -> tuple[Database, str | None]:
     """Make sure of the version; return where an older store is kept. Closes the database if it fails."""
     try:
-        return database, await prepare(database, migrations=options.migrations)
+        return database, await prepare(
+            database, migrations=options.migrations, only_read=options.only_read
+        )
     except BaseException as error:
         await database.close()
         if isinstance(error, database.dialect.errors):

@@ -59,7 +59,7 @@ async def open_postgres(url: str, options: OpenOptions) -> tuple[Database, str |
         raise
     if options.create:  # else it is looked at, not worked on
         _warn(place, database.place, options)
-    if place.has_store and not place.may_write:
+    if place.has_store and (options.only_read or not place.may_write):
         await database.close()
         database = _database(url, "ro", options.sleep)
     return await prepared(database, options)

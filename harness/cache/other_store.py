@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TypeAlias
@@ -11,8 +11,8 @@ from typing import TypeAlias
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from harness.cache.database import Database
-from harness.cache.dialects import Access, Fault, SqliteDialect
-from harness.cache.files import check_file, check_version, ways_to_open, ways_to_read
+from harness.cache.dialects import Fault, SqliteDialect
+from harness.cache.files import check_file, check_version, ways_to_look
 from harness.cache.migrations import stored_version
 from harness.cache.tables import SCHEMA_VERSION
 from harness.errors import NotAStoreError, StoreError
@@ -41,21 +41,10 @@ async def open_other(path: Path, migrate: Migrate) -> AsyncIterator[AsyncConnect
         yield connection
 
 
-def _ways(path: Path) -> Sequence[Access]:
-    """Return how a file may be read, the best way first.
-
-    As one that may write, SQLite takes its side files away again. Where a log holds commits, that would also
-    fold them into the file, which is to stay as it is: then they are left behind.
-    """
-    to_read = ways_to_read(path)
-    log_is_empty = "immutable" in to_read
-    return ("rw", *to_read) if log_is_empty and "rw" in ways_to_open(path) else to_read
-
-
 async def _opened(stack: AsyncExitStack, path: Path) -> tuple[AsyncConnection, int]:
     check_file(path)
     dialect = SqliteDialect(path)
-    ways = _ways(path)
+    ways = ways_to_look(path)
     for access in ways:
         database = Database(dialect, str(path), access)
         stack.push_async_callback(database.close)

@@ -33,8 +33,8 @@ class StorePart:
 
     @property
     def read_only(self) -> bool:
-        """True where the store could be opened for reading only: every write raises StoreError."""
-        return self._database.access != "rw"
+        """True where the store is open for reading only: every write raises StoreError."""
+        return self._database.only_read
 
 
 def chunks(items: Sequence[Item], size: int = CHUNK) -> Iterator[Sequence[Item]]:

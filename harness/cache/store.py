@@ -81,6 +81,7 @@ class Store(
         url: str,
         *,
         create: bool = True,
+        only_read: bool = False,
         clock: Clock = now_us,
         warn: Callable[[str], None] = logger.warning,
         sleep: Sleep = asyncio.sleep,
@@ -92,10 +93,18 @@ class Store(
 
         A missing one is made, unless `create` is False; an older one is migrated after a backup; one that
         cannot be written is opened for reading (`read_only`). `warn` is told what the user should know.
+        `only_read`: it is left as it is, neither made, migrated nor written.
         Raises StoreError, NotAStoreError (what is there stays untouched), StoreVersionError (likewise).
         """
         url = store_url(url, base=Path.cwd())
-        options = OpenOptions(create=create, warn=warn, sleep=sleep, mounts=mounts, migrations=migrations)
+        options = OpenOptions(
+            create=create and not only_read,
+            warn=warn,
+            sleep=sleep,
+            mounts=mounts,
+            migrations=migrations,
+            only_read=only_read,
+        )
         database = await open_database(url, options)
         store = cls(url, database, clock=clock, sleep=sleep, owner=owner)
         store._start()

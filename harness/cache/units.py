@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
-from sqlalchemy import Select, func, select, tuple_
+from sqlalchemy import Select, Table, func, select, tuple_
 
 from harness.cache.database import Transaction
 from harness.cache.exchanges import ExchangeStore
@@ -23,6 +23,29 @@ _ORDER = UNIT_KEY[1:]
 _ANSWERED = select(UNIT.c.case_id, UNIT.c.repeat, UNIT.c.again_after).where(
     UNIT.c.outcome.in_(sorted(outcome.value for outcome in USABLE | UNUSABLE))
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """Which units of a run are meant: those of these models and conditions; None: of every one."""
+
+    models: frozenset[str] | None = None
+    conditions: frozenset[str] | None = None
+
+    def of(self, statement: Select[*tuple[Any, ...]], table: Table) -> Select[*tuple[Any, ...]]:
+        """Return a statement over a table of units that gives these alone."""
+        for names, column in ((self.models, table.c.model), (self.conditions, table.c.condition)):
+            if names is not None:
+                statement = statement.where(column.in_(sorted(names)))
+        return statement
+
+    def has(self, model: str, condition: str) -> bool:
+        """Tell whether units of a model and condition are meant."""
+        named = self.models is None or model in self.models
+        return named and (self.conditions is None or condition in self.conditions)
+
+
+EVERY_UNIT: Final = Only()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +108,18 @@ class UnitStore(ExchangeStore):
         """
         return await self._writer.submit(_mark_all, _Again(run_id, units, last_exchange_id))
 
-    async def linked_units(self, run_id: int, *, batch: int = 500) -> AsyncIterator[LinkedUnit]:
+    async def linked_units(
+        self, run_id: int, *, batch: int = 500, only: Only = EVERY_UNIT
+    ) -> AsyncIterator[LinkedUnit]:
         """Yield every unit that was begun in a run, with all its exchanges in order.
 
         Ordered by model, condition, case, repeat; exchanges are read `batch` units at a time, so memory does
-        not grow with the run.
+        not grow with the run. `only`: those of some models and conditions.
         """
         after: AnyRow | None = None
         while True:
-            rows = await self._state_rows(run_id, after, batch)
-            for unit in await self._with_exchanges(run_id, rows):
+            rows = await self._state_rows(run_id, after, batch, only)
+            for unit in await self._with_exchanges(run_id, rows, only):
                 yield unit
             if len(rows) < batch:
                 return
@@ -110,16 +135,22 @@ class UnitStore(ExchangeStore):
         found = await self._with_exchanges(run_id, rows)
         return found[0] if found else None
 
-    async def _state_rows(self, run_id: int, after: AnyRow | None, limit: int) -> Sequence[AnyRow]:
+    async def _state_rows(
+        self, run_id: int, after: AnyRow | None, limit: int, only: Only = EVERY_UNIT
+    ) -> Sequence[AnyRow]:
+        statement = only.of(_page(run_id, after, limit), UNIT)
         async with self._database.reading() as connection:
-            return (await connection.execute(_page(run_id, after, limit))).all()
+            return (await connection.execute(statement)).all()
 
-    async def _with_exchanges(self, run_id: int, rows: Sequence[AnyRow]) -> list[LinkedUnit]:
+    async def _with_exchanges(
+        self, run_id: int, rows: Sequence[AnyRow], only: Only = EVERY_UNIT
+    ) -> list[LinkedUnit]:
         if not rows:
             return []
         links: dict[UnitId, list[Link]] = {}
         async with self._database.reading() as connection:
-            for row in await connection.execute(_links_between(run_id, rows[0], rows[-1])):
+            statement = only.of(_links_between(run_id, rows[0], rows[-1]), UNIT_EXCHANGE)
+            for row in await connection.execute(statement):
                 link = Link(row.exchange_id, row.purpose, row.attempt, row.used)
                 links.setdefault(UnitId(row.model, row.condition, row.case_id, row.repeat), []).append(link)
         ids = {link.exchange_id for of_unit in links.values() for link in of_unit}

@@ -70,7 +70,7 @@ async def _export(url: str, ref: str, writer: RecordWriter, *, raw: bool) -> int
     async with await Store.open(url, create=False, warn=say) as store:
         stored = await load_run(store, await store.find_run(ref))
         replayer = Replayer(stored)
-        maker = RecordMaker(stored, replayer, raw=raw)
+        maker = RecordMaker(stored, raw=raw)
         async for replayed in replay_units(store, stored, replayer):
             writer.write(maker.record(replayed))
             count += 1

@@ -21,8 +21,9 @@ from harness.explaining.sentences import why
 from harness.messages import Reply
 from harness.moments import shown_moment
 from harness.nearest import nearest
-from harness.offline.records import RecordMaker, Send, costs_of_asks
+from harness.offline.records import RecordMaker, costs_of_asks
 from harness.offline.replay import ReplayedUnit, Replayer
+from harness.offline.sends import Send
 from harness.offline.step_runs import source_run
 from harness.offline.stored_run import StoredRun, load_run
 from harness.providers.litellm_format import translated_request
@@ -55,7 +56,7 @@ async def explain_unit(store: Store, ref: str, question: Question, config: Confi
     linked = await store.linked_unit(stored.run.id, unit)
     replayer = Replayer(stored)
     replayed = replayer.replay(unit, linked)
-    maker = RecordMaker(stored, replayer)
+    maker = RecordMaker(stored)
     sends = list(maker.sends(replayed))
     policy = snapshot_unit(stored, unit, 0).condition.policy
     state, result = replayed.state, replayed.result

@@ -8,8 +8,10 @@ or with an apostrophe or a blank starts with one more apostrophe. All other char
 
 from __future__ import annotations
 
+import json
 import re
 
+from harness.canonical import JSON
 from harness.errors import CaseFileError
 
 EMPTY = r"\e"
@@ -18,9 +20,17 @@ EMPTY = r"\e"
 _SHORT = {"\\": r"\\", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _LONG = {escape: char for char, escape in _SHORT.items()}
 _UNSAFE = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
+# JSON allows these inside strings as they are, but a line of CSV or valid UTF-8 does not.
+_UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
 _ESCAPE = re.compile(r"\\(u[0-9a-f]{4}|.|$)", re.DOTALL)
 # Spreadsheets trim blanks and fold full-width signs before they look for a formula.
 _FORMULA_START = re.compile("['=+\\-@\uff1d\uff0b\uff0d\uff20\\s]")
+
+
+def json_cell(value: JSON) -> str:
+    """Return a value as JSON on one line of valid UTF-8; what JSON takes and a line does not is escaped."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def escape_cell(text: str) -> str:

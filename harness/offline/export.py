@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -16,7 +15,7 @@ from typing import IO, Any, Literal, Protocol, TypeAlias
 
 from harness.canonical import JSON
 from harness.errors import ConfigError
-from harness.offline.cells import escape_cell, unescape_cell
+from harness.offline.cells import escape_cell, json_cell, unescape_cell
 
 Record: TypeAlias = Mapping[str, JSON]
 Format: TypeAlias = Literal["jsonl", "csv", "parquet"]
@@ -60,8 +59,6 @@ _ENDINGS: Mapping[str, Format] = {
     ".pq": "parquet",
 }
 _ROWS_A_GROUP = 256
-# JSON allows these inside strings as they are, but a line of CSV or valid UTF-8 does not.
-_UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
 
 
 def format_for(wanted: Format | None, path: Path | None) -> Format:
@@ -226,8 +223,7 @@ def _to_value(value: JSON, kind: ColumnKind) -> JSON:
     if value is None or kind in {"integer", "number"}:
         return value
     if kind == "json":
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-        return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+        return json_cell(value)
     return escape_cell(str(value))
 
 

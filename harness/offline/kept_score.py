@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,32 +12,8 @@ from numpy.typing import NDArray
 from harness.cache.stored_scores import StoredScore
 from harness.canonical import JSON
 from harness.offline.kept_units import KeptUnits, pack_clusters
-from harness.offline.replay import ReplayedUnit
 from harness.offline.row_units import RowKey
 from harness.offline.score_json import Score
-
-
-class Effort(Protocol):
-    """Takes every unit of a run as it is replayed, and says what its answers took."""
-
-    def note(self, replayed: ReplayedUnit) -> None:
-        """Take one unit."""
-        ...
-
-    def to_json(self) -> Mapping[str, JSON]:
-        """Return what the answers took, without clock and path."""
-        ...
-
-
-class NoEffort:
-    """Counts nothing."""
-
-    def note(self, replayed: ReplayedUnit) -> None:
-        """Pass over a unit."""
-
-    def to_json(self) -> Mapping[str, JSON]:
-        """Return nothing."""
-        return {}
 
 
 @dataclass(frozen=True, slots=True)

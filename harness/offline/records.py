@@ -4,41 +4,19 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import cast
 
 from harness.benchmarks.steps import unit_of_id
-from harness.cache.rows import Exchange, Link, UnitId
+from harness.cache.rows import UnitId
 from harness.canonical import JSON
 from harness.costs import total_usd
-from harness.imports.documents import BadRowError
-from harness.imports.stated import Stated
 from harness.manifest import UNKNOWN_PROMPT, BlobRef, Manifest, ModelWanted
-from harness.messages import Fault, Reply, Usage
+from harness.messages import Fault, Reply
 from harness.offline.media_shown import media_shown
-from harness.offline.replay import ReplayedUnit, Replayer
-from harness.offline.spending import read_cost_usd, usage_of
+from harness.offline.replay import ReplayedUnit
+from harness.offline.sends import Send, SendReader
 from harness.offline.stored_run import StoredRun
-from harness.providers.imported import state_of
 from harness.providers.litellm_format import translated_request
-from harness.settings import IMPORTED
-
-
-@dataclass(frozen=True, slots=True)
-class Send:
-    """One linked exchange as it reads today. `send` counts from 1 within its ask; `paid_here`: a session of
-    this run sent it. `cost_usd` None: a price or a token count is unknown."""
-
-    link: Link
-    exchange: Exchange
-    send: int
-    reading: Reply | Fault
-    used: bool
-    paid_here: bool
-    usage: Usage
-    """What the answer gives today, else what was stored with it."""
-    cost_usd: float | None
 
 
 class RecordMaker:
@@ -48,11 +26,10 @@ class RecordMaker:
     is the sum over exchanges by their keys, or what the sessions counted.
     """
 
-    def __init__(self, stored: StoredRun, replayer: Replayer, *, raw: bool = False) -> None:
+    def __init__(self, stored: StoredRun, *, raw: bool = False) -> None:
         self._stored = stored
-        self._replayer = replayer
+        self._reader = SendReader(stored)
         self._raw = raw
-        self._sessions: AbstractSet[int] = stored.session_models.keys()
 
     def record(self, replayed: ReplayedUnit) -> dict[str, JSON]:
         """Return a unit's record; every field is there, null where there is nothing to say."""
@@ -97,28 +74,7 @@ class RecordMaker:
 
     def sends(self, replayed: ReplayedUnit) -> Iterator[Send]:
         """Yield every linked exchange in order, earlier rounds and failed sends included."""
-        used = {ask.exchange_id for ask in replayed.result.used}
-        counts: dict[tuple[str, int], int] = {}
-        for link, exchange in replayed.links:
-            ask = link.purpose, link.attempt
-            counts[ask] = counts.get(ask, 0) + 1
-            reading = replayed.read.get(exchange.id) or self._replayer.read(replayed.unit, exchange)
-            yield Send(
-                link=link,
-                exchange=exchange,
-                send=counts[ask],
-                reading=reading,
-                used=exchange.id in used,
-                paid_here=exchange.session in self._sessions and exchange.data.adapter != IMPORTED,
-                usage=usage_of(exchange.data, reading),
-                cost_usd=self._cost_usd(replayed.unit, exchange, reading),
-            )
-
-    def _cost_usd(self, unit: UnitId, exchange: Exchange, reading: Reply | Fault) -> float | None:
-        if exchange.data.adapter == IMPORTED:
-            return _stated(exchange).cost_usd
-        name = self._replayer.asked_model(unit, exchange.data.purpose)
-        return read_cost_usd(exchange.data, reading, self._stored.price(name, exchange.session))
+        return self._reader.sends(replayed)
 
 
 def _step_json(manifest: Manifest, unit: UnitId) -> JSON:
@@ -162,7 +118,7 @@ def _send_json(send: Send, *, raw: bool) -> JSON:
         "outcome": str(reading.outcome),
         "finish_reason": reading.finish_reason if isinstance(reading, Reply) else None,
         "cached": not send.paid_here,
-        "latency_s": _stated(send.exchange).total_s if data.adapter == IMPORTED else data.total_s,
+        "latency_s": send.latency_s,
         "usage": {
             "input_tokens": usage.input_tokens,
             "output_tokens": usage.output_tokens,
@@ -192,14 +148,6 @@ def _bytes_json(data: bytes) -> JSON:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(data).decode("ascii")}
-
-
-def _stated(exchange: Exchange) -> Stated:
-    """Return what an imported row says beside its answer: nothing, where today's reader cannot read it."""
-    try:
-        return state_of(exchange.data.raw)
-    except BadRowError:
-        return Stated(None)
 
 
 def _prompt_json(ref: BlobRef, model: ModelWanted) -> JSON:

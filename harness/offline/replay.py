@@ -103,14 +103,7 @@ class Replayer:
 
     def provider(self, unit: UnitId, purpose: Purpose) -> Provider:
         """Return the reading options of a unit's model or reformatter. Raises StoreError if none are kept."""
-        name = self.asked_model(unit, purpose)
-        known = self._stored.models.get(name)
-        if known is None:
-            raise StoreError(
-                f"no session of run {self._stored.run.name!r} keeps the settings of model {name!r};"
-                " restore the store from a copy"
-            )
-        return known.provider
+        return self._stored.provider(self.asked_model(unit, purpose))
 
     def asked_model(self, unit: UnitId, purpose: Purpose) -> str:
         """Return the name of the model that a purpose asks: the unit's own, or its reformatter."""

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from harness.cache.rows import UnitId
 from harness.cache.store import Store
+from harness.cache.units import EVERY_UNIT, Only
 from harness.offline.replay import ReplayedUnit, Replayer
 from harness.offline.stored_run import StoredRun
 
@@ -15,18 +16,23 @@ RowKey: TypeAlias = tuple[str, str]
 
 
 async def replay_units(
-    store: Store, stored: StoredRun, replayer: Replayer
+    store: Store, stored: StoredRun, replayer: Replayer, *, only: Only = EVERY_UNIT
 ) -> AsyncGenerator[ReplayedUnit, None]:
     """Yield each wanted unit once; those of one model and condition follow each other.
 
     Within them, what the run has begun comes first, in the store's order, then what it has not reached,
-    in the order of the cases.
+    in the order of the cases. `only`: those of some models and conditions; the others are not read.
     """
-    rows = [(model, condition) for model in sorted(stored.manifest.models) for condition in stored.conditions]
+    rows = [
+        (model, condition)
+        for model in sorted(stored.manifest.models)
+        for condition in stored.conditions
+        if only.has(model, condition)
+    ]
     ahead = dict.fromkeys(rows)
     current: RowKey | None = None
     begun = _Begun(stored)
-    async for linked in store.linked_units(stored.run.id):
+    async for linked in store.linked_units(stored.run.id, only=only):
         unit = linked.state.unit
         if (unit.model, unit.condition) != current:
             for missing in _missing(stored, current, begun):

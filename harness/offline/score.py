@@ -13,8 +13,9 @@ from harness.cache.rows import Run
 from harness.cache.store import Store
 from harness.offline.chosen_grades import ChosenGrades, chosen_grades
 from harness.offline.derived import DerivedTables
+from harness.offline.effort import Effort
 from harness.offline.graded_units import GradedUnits, graded_units
-from harness.offline.kept_score import Effort, KeptScore, NoEffort
+from harness.offline.kept_score import KeptScore
 from harness.offline.kept_units import KeptUnits
 from harness.offline.model_units import ANSWERED, ModelUnits, numbers_of, scored_together, targets
 from harness.offline.new_answers import new_answers
@@ -73,7 +74,7 @@ async def score_stored(
     )  # fmt: skip
     grading = await chosen_grades(store, stored, grades)
     units = KeptUnits()
-    effort: Effort = NoEffort()
+    effort = Effort(stored)
     with stored.benchmark.prepared(conventions) as benchmark:
         scorer = Scorer(benchmark, conventions, references.index, scored_together(stored), units.keep)
 

@@ -31,7 +31,7 @@ Json: TypeAlias = Mapping[str, Any]
 class ScoredRun:
     """A run with its scores, as they were stored or as they have just been made: it does not matter which.
 
-    `score` is `Score.to_json()`; `effort` what its answers took (see `harness.offline.kept_score`); `rows`
+    `score` is `Score.to_json()`; `effort` what its answers took (see `harness.offline.effort.Effort`); `rows`
     all whose units are kept, in the order of the scores: models, raters, and baselines of one answer, in
     conditions and unions. `made` is True where nothing stored was current, so that the run was scored for it.
     """

@@ -9,22 +9,10 @@ from harness.cache.rows import NewExchange, Run, Session
 from harness.cache.store import Store
 from harness.costs import send_cost_usd
 from harness.manifest import read_manifest
-from harness.messages import Fault, Reply, Usage
+from harness.offline.sends import read_cost_usd
 from harness.offline.stored_run import models_of
 from harness.providers.reading import read_exchange
 from harness.settings import IMPORTED, Model, Price
-
-
-def usage_of(exchange: NewExchange, reading: Reply | Fault) -> Usage:
-    """Return the tokens that an answer gives today, else those that were stored with it."""
-    return exchange.usage if reading.usage == Usage() else reading.usage
-
-
-def read_cost_usd(exchange: NewExchange, reading: Reply | Fault, price: Price) -> float | None:
-    """Return US dollars for a stored send, by what it means today; None: nobody knows."""
-    maybe_billed = reading.maybe_billed if isinstance(reading, Fault) else False
-    usage = usage_of(exchange, reading)
-    return send_cost_usd(usage, price, serves=reading.outcome.serves, maybe_billed=maybe_billed)
 
 
 async def spent_by_model(

@@ -14,10 +14,11 @@ from harness.benchmarks.registry import get_benchmark
 from harness.cache.rows import Run, Session
 from harness.cache.store import Store
 from harness.canonical import JSON
+from harness.errors import StoreError
 from harness.manifest import BlobRef, Manifest, read_manifest
 from harness.offline.case_index import CaseIndex
 from harness.offline.stored_cases import stored_cases
-from harness.settings import Model, Price
+from harness.settings import Model, Price, Provider
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,8 @@ class StoredRun:
     """The same cases by id."""
     asked: AskedCases
     """Of which cases each condition is asked, in the order of `cases`."""
+    sessions: tuple[Session, ...] = ()
+    """Who worked on it, oldest first."""
 
     def schema_body(self, ref: BlobRef | None) -> Mapping[str, JSON] | None:
         """Return the body of a schema that the run keeps; None for free text."""
@@ -48,6 +51,16 @@ class StoredRun:
         """Return a model's prices as the session had them, else those of the latest one that knew it."""
         known = self.session_models.get(session, {}).get(model) or self.models.get(model)
         return Price() if known is None else known.price
+
+    def provider(self, model: str) -> Provider:
+        """Return the reading options of a model or reformatter. Raises StoreError if none are kept."""
+        known = self.models.get(model)
+        if known is None:
+            raise StoreError(
+                f"no session of run {self.run.name!r} keeps the settings of model {model!r};"
+                " restore the store from a copy"
+            )
+        return known.provider
 
     def places(self, condition: str) -> Iterator[int]:
         """Yield the places in `case_index` of the cases that a condition is asked of, in their order."""
@@ -82,6 +95,7 @@ async def load_run(store: Store, run: Run) -> StoredRun:
         session_models=session_models,
         case_index=CaseIndex(cases.cases),
         asked=asked_cases(benchmark, cases.cases, manifest.conditions),
+        sessions=sessions,
     )
 
 

@@ -55,7 +55,7 @@ async def check_scores(built: Built, score: Any) -> None:
 async def export(built: Built, stream: IO[bytes]) -> None:
     stored = await load_run(built.store, built.run)
     replayer = Replayer(stored)
-    writer, maker = open_writer("jsonl", stream), RecordMaker(stored, replayer, raw=True)
+    writer, maker = open_writer("jsonl", stream), RecordMaker(stored, raw=True)
     async for replayed in replay_units(built.store, stored, replayer):
         writer.write(maker.record(replayed))
     writer.close()

@@ -26,7 +26,7 @@ PLAN = Plan([case("c1", SCALING)], reformatter="helper", dropped_params=("temper
 async def records(built: Built, *, raw: bool = False) -> Sequence[Any]:
     stored = await load_run(built.store, built.run)
     replayer = Replayer(stored)
-    maker = RecordMaker(stored, replayer, raw=raw)
+    maker = RecordMaker(stored, raw=raw)
     return [maker.record(one) async for one in replay_units(built.store, stored, replayer)]
 
 

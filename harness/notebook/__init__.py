@@ -1,0 +1,1 @@
+"""Stored runs as Arrow tables, for notebooks."""
