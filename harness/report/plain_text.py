@@ -21,4 +21,6 @@ def visible(text: str) -> str:
     Line breaks and tabs become a blank; other controls, bidirectional and zero-width marks, lone surrogates
     and noncharacters are named: "[U+202E]".
     """
+    if text.isascii() and text.isprintable():
+        return text
     return _UNSEEN.sub(lambda found: f"[U+{ord(found[0]):04X}]", _BREAKS.sub(" ", text))
