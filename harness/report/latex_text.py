@@ -2,8 +2,8 @@ r"""Texts of anybody as LaTeX that shows them, with pdfTeX, XeTeX and LuaTeX: no
 
 Letters with accents become LaTeX's own (`\'{e}`). Any other character beyond ASCII is `\harnesschar`, with
 its code and itself: the character where the font has it, else its code point, since a glyph that is missing
-would be left out in silence. `\renewcommand{\harnesschar}[2]{#2}` prints all as they are, where the fonts of
-a paper have them.
+would be left out in silence. A paper whose fonts have them all says so in its preamble:
+`\newcommand{\harnesschar}[2]{#2}`.
 """
 
 from __future__ import annotations
