@@ -62,11 +62,11 @@ def _said_once(table: Table) -> str | None:
     if any(column.id == _N_COLUMN for column in table.columns):
         return None
     if len(every) == 1:
-        return f"n = {every.pop()} for every number"
+        return f"n = {every.pop():,} for every number"
     if any(len(found) > 1 for found in by_column):
         return None
     named = zip(table.columns, by_column, strict=True)
-    return "n: " + "; ".join(f"{column.head} {found.pop()}" for column, found in named if found)
+    return "n: " + "; ".join(f"{column.head} {found.pop():,}" for column, found in named if found)
 
 
 def _columns(table: Table) -> Iterator[Sequence[Cell]]:

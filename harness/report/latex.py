@@ -1,8 +1,9 @@
 r"""Tables of a report as LaTeX, with booktabs: one file a table, and a document of all of them.
 
 A table's file is read by `\input` in a paper, whose preamble needs the packages of `PACKAGES`. A table that
-is wider than the line is made as narrow; one of more rows than `FLOAT_ROWS` runs over pages (longtable, which
-wants one column of text). A number's interval stands in brackets behind it, notes below by number.
+is wider than the line is made as narrow. It is a float unless it has more notes than `FLOAT_NOTES`; one of
+more lines than `FLOAT_LINES` runs over pages (longtable, which wants one column of text). A number's interval
+stands in brackets behind it, notes below by number.
 """
 
 from __future__ import annotations
@@ -14,20 +15,20 @@ from typing import Final
 
 from harness.report.cell_notes import MARK, TableNotes, table_notes
 from harness.report.document import Cell, Report, Table, TableRow
-from harness.report.latex_text import DEFINITION, latex_text
+from harness.report.latex_text import DEFINITION, LONGEST, latex_text
 from harness.report.parts import tables
 from harness.report.plain_text import visible
 
 PACKAGES: Final = ("array", "booktabs", "graphicx", "longtable")
 """What a preamble has to load; all are in every LaTeX."""
-FLOAT_ROWS: Final = 45
-"""A table of more rows is no float: it may run over pages."""
-
-NOTES_IN_FLOAT: Final = 12
-"""More lines of notes stand behind a float, not in it: a float is cut at the end of its page."""
+FLOAT_LINES: Final = 45
+"""A table of more lines is no float: it may run over pages."""
+FLOAT_NOTES: Final = 12
+"""A table with more lines of notes stays where it is read: a float is cut at the end of its page."""
 
 _WIDE: Final = 40
 """Columns with a longer text than this many characters have a width, and break their lines."""
+_CODE_POINT: Final = len("U+4E00")
 _PARAGRAPH: Final = r">{\raggedright\arraybackslash}p{5cm}"
 _NEGATIVE: Final = re.compile(r"-(?=[0-9])")
 _PLURALS: Final = {"rater": "raters", "baseline": "baselines", "published": "published"}
@@ -36,11 +37,11 @@ _PLURALS: Final = {"rater": "raters", "baseline": "baselines", "published": "pub
 def latex_table(table: Table, warnings: Sequence[str] = ()) -> str:
     """Return the file of one table, which ends in a line feed."""
     notes = table_notes(table)
-    long = len(table.rows) > FLOAT_ROWS
+    long = sum(_lines(row) for row in table.rows) > FLOAT_LINES
     lines = [
         f"% Needs {', '.join(PACKAGES)}.",
         DEFINITION,
-        *(_longtable(table, notes, warnings) if long else _float(table, notes, warnings)),
+        *(_longtable(table, notes, warnings) if long else _one_page(table, notes, warnings)),
     ]
     return "\n".join(lines) + "\n"
 
@@ -61,8 +62,10 @@ def latex_document(report: Report) -> str:
     return "\n".join([*lines, r"\end{document}"]) + "\n"
 
 
-def _float(table: Table, notes: TableNotes, warnings: Sequence[str]) -> Iterator[str]:
-    yield r"\begin{table}"
+def _one_page(table: Table, notes: TableNotes, warnings: Sequence[str]) -> Iterator[str]:
+    below = list(_below(table, notes))
+    floats = len(below) <= FLOAT_NOTES
+    yield r"\begin{table}" if floats else r"\par\begingroup\expandafter\def\csname @captype\endcsname{table}"
     yield r"\centering\small"
     yield _caption(table)
     yield from _warned(warnings)
@@ -74,15 +77,12 @@ def _float(table: Table, notes: TableNotes, warnings: Sequence[str]) -> Iterator
     yield from _rows(table, notes)
     yield r"\bottomrule"
     yield r"\end{tabular}}"
-    below = list(_below(table, notes))
-    inside = len(below) <= NOTES_IN_FLOAT
-    yield from below if inside else ()
-    yield r"\end{table}"
-    yield from () if inside else below
+    yield from below
+    yield r"\end{table}" if floats else r"\par\endgroup"
 
 
 def _longtable(table: Table, notes: TableNotes, warnings: Sequence[str]) -> Iterator[str]:
-    yield r"\begingroup\small"
+    yield r"\begingroup\small\setlength{\LTcapwidth}{\linewidth}"
     yield from _warned(warnings)
     yield rf"\begin{{longtable}}{{{_layout(table)}}}"
     yield rf"{_caption(table)}\\"
@@ -106,11 +106,22 @@ def _caption(table: Table) -> str:
 
 def _layout(table: Table) -> str:
     names = [table.names, *(row.name for row in table.rows)]
-    found = [_PARAGRAPH if any(len(visible(name)) > _WIDE for name in names) else "l"]
+    found = [_PARAGRAPH if any(_width(name) > _WIDE for name in names) else "l"]
     for at, column in enumerate(table.columns):
-        wide = any(len(visible(row.cells[at].text)) > _WIDE for row in table.rows)
+        wide = any(_width(row.cells[at].text) > _WIDE for row in table.rows)
         found.append(_PARAGRAPH if wide else "r" if column.numeric else "l")
     return "".join(found)
+
+
+def _lines(row: TableRow) -> int:
+    """Return about how many lines a row takes."""
+    return max(-(-_width(text) // _WIDE) or 1 for text in (row.name, *(cell.text for cell in row.cells)))
+
+
+def _width(text: str) -> int:
+    """Return about how many characters a text takes; one beyond ASCII may become its code point."""
+    line = visible(text[:LONGEST])
+    return len(line) if line.isascii() else sum(1 if char.isascii() else _CODE_POINT for char in line)
 
 
 def _head(table: Table) -> str:
@@ -141,7 +152,7 @@ def _cell(cell: Cell, n: int | None, notes: TableNotes) -> str:
     text = _number(cell.text)
     shown = rf"\textbf{{{text}}}" if cell.tone == "warning" else text
     beside = [_number(cell.interval)] if cell.interval else []
-    beside += [] if n is None else [f"n{{=}}{n}"]
+    beside += [] if n is None else [f"n{{=}}{n:,}"]
     behind = f" ({'; '.join(beside)})" if beside else ""
     return f"{shown}{behind}{_reference(notes.at_cell(cell))}"
 

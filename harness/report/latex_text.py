@@ -19,10 +19,10 @@ from harness.report.plain_text import visible
 LONGEST: Final = 1000
 """Characters of a text that are printed: a page holds no more. The whole text is in the JSON."""
 
-_WHERE_IN_FONT: Final = r"\iffontchar\font\string" + '"#1 #2' + r"\else\texttt{U+#1}\fi"
+_WHERE_IN_FONT: Final = r"\iffontchar\font\string" + '"#1 #2' + r"\else\texttt{U+#1}\allowbreak\fi"
 DEFINITION: Final = (
     r"\ifdefined\harnesschar\else\protected\def\harnesschar#1#2{\ifdefined\XeTeXversion"
-    rf"{_WHERE_IN_FONT}\else\ifdefined\luatexversion{_WHERE_IN_FONT}\else\texttt{{U+#1}}\fi\fi}}\fi"
+    rf"{_WHERE_IN_FONT}\else\ifdefined\luatexversion{_WHERE_IN_FONT}\else\texttt{{U+#1}}\allowbreak\fi\fi}}\fi"
 )
 """Defines `\\harnesschar` where nobody has."""
 

@@ -109,7 +109,7 @@ def _row(at: int, row: TableRow, notes: TableNotes) -> Sequence[str]:
 def _cell(cell: Cell, n: int | None, numbers: Sequence[int]) -> str:
     shown = _bold(cell.text) if cell.tone == "warning" else markdown_text(cell.text)
     beside = [markdown_text(cell.interval)] if cell.interval else []
-    beside += [] if n is None else [f"n={n}"]
+    beside += [] if n is None else [f"n={n:,}"]
     return _spaced(shown, f"({'; '.join(beside)})" if beside else "", _reference(numbers))
 
 

@@ -21,7 +21,7 @@ SIZE = 10**9
 BEHIND = re.compile(
     r"(?P<text>.*?)(?: \((?P<interval>[^()]*)\))?(?: ?\[(?P<notes>[0-9]+(?:, ?[0-9]+)*)\])?", re.DOTALL
 )
-ALONE = re.compile(r"n=[0-9]+")
+ALONE = re.compile(r"n=[0-9]{1,3}(?:,[0-9]{3})*")
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ def _seen(text: str) -> Seen:
     numbers = [one for one in beside if ALONE.fullmatch(one)]
     intervals = [one for one in beside if one and not ALONE.fullmatch(one)]
     assert len(numbers) <= 1 and len(intervals) <= 1
-    return Seen(found["text"], "".join(intervals), int(numbers[0][2:]) if numbers else None)
+    return Seen(found["text"], "".join(intervals), int(numbers[0][2:].replace(",", "")) if numbers else None)
 
 
 def from_html(text: str, table: Table) -> Grid:

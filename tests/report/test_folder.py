@@ -178,6 +178,25 @@ def test_a_failure_leaves_what_was_there(error: BaseException, old: bool, tmp_pa
     assert contents(tmp_path) == before and names_in(tmp_path) == ["out"] * old
 
 
+def test_a_folder_that_cannot_be_put_in_place_leaves_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    write_report(rich_report(), out, DRAWERS)
+    before = contents(out)
+    rename = Path.rename
+
+    def failing(self: Path, target: Path) -> Path:
+        if self.name.endswith(".part"):
+            raise PermissionError(13, "Permission denied")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(SpoolError, match="Permission denied"):
+        write_report(other_report(), out, DRAWERS)
+    assert contents(out) == before and names_in(tmp_path) == ["out"]
+
+
 KILLED = """
 import os, signal, sys
 from pathlib import Path

@@ -19,7 +19,7 @@ from harness.report.cell_notes import table_notes
 from harness.report.csv_tables import csv_table
 from harness.report.document import Cell, Column, Paragraph, Report, Section, Table, TableRow
 from harness.report.json_report import report_json
-from harness.report.latex import FLOAT_ROWS, latex_document, latex_table
+from harness.report.latex import FLOAT_LINES, latex_document, latex_table
 from harness.report.latex_text import LONGEST, latex_text
 from harness.report.markdown import markdown, markdown_text
 from harness.report.plain_text import visible
@@ -261,13 +261,21 @@ def test_markdown_of_hostile_texts_has_the_lines_that_it_should() -> None:
 
 def test_latex_of_long_tables_runs_over_pages() -> None:
     cells = [Cell("-0.25", -0.25, 3, -0.5, 0.5, "-0.50 to 0.50")]
-    for rows, environment in ((FLOAT_ROWS, "tabular"), (FLOAT_ROWS + 1, "longtable")):
+    for rows, environment in ((FLOAT_LINES, "tabular"), (FLOAT_LINES + 1, "longtable")):
         table = a_table(*cells, rows=rows)
         text = latex_table(table)
         assert f"\\begin{{{environment}}}" in text
         grid = from_latex(text, table)
         assert list(grid.names) == [row.name for row in table.rows]
         assert {row[0] for row in grid.cells} == {Seen("-0.25", "-0.50 to 0.50")}
+
+
+def test_latex_of_tables_with_many_notes_or_lines_is_never_cut_at_the_end_of_a_page() -> None:
+    few, many = (a_table(Cell("1"), notes=[f"note {at}" for at in range(number)]) for number in (3, 40))
+    assert latex_table(few).endswith("\\end{table}\n")
+    assert "\\begin{table}" not in latex_table(many) and latex_table(many).count("note ") == 40
+    wrapped = a_table(Cell("several words " * 30), rows=20)
+    assert "\\begin{longtable}" in latex_table(wrapped)
 
 
 def test_latex_names_characters_that_a_font_may_lack() -> None:
@@ -317,17 +325,17 @@ def test_one_n_is_said_once_below() -> None:
 
 
 def test_an_n_a_column_is_said_once_below() -> None:
-    notes = table_notes(a_table(Cell("0.5", 0.5, 9), Cell("0.6", 0.6, 4), rows=2))
-    assert list(notes.general) == ["n: c 0 9; c 1 4"]
+    notes = table_notes(a_table(Cell("0.5", 0.5, 9), Cell("0.6", 0.6, 4000), rows=2))
+    assert list(notes.general) == ["n: c 0 9; c 1 4,000"]
 
 
 def test_else_each_cell_says_its_own_n() -> None:
-    table = a_table(Cell("0.5", 0.5, 9), Cell("0.6", 0.6, 4))
+    table = a_table(Cell("0.5", 0.5, 9000), Cell("0.6", 0.6, 4))
     table = replace(table, rows=[*table.rows, TableRow("other", [Cell("0.1", 0.1, 8), Cell("0.2", 0.2, 4)])])
     assert not table_notes(table).general
     for form in ("markdown", "latex"):
         text, read = written(a_report(table))[form]
-        assert [[cell.n for cell in row] for row in read(text(table), table).cells] == [[9, 4], [8, 4]]
+        assert [[cell.n for cell in row] for row in read(text(table), table).cells] == [[9000, 4], [8, 4]]
 
 
 def test_the_n_of_a_rows_column_is_not_said_again() -> None:
