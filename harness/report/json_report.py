@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from typing import Any, Final
 
 from harness.canonical import JSON
@@ -28,8 +28,8 @@ def report_json(report: Report) -> str:
         "format": FORMAT,
         "schema_version": SCHEMA_VERSION,
         "title": report.title,
-        "warnings": report.warnings,
-        "facts": report.facts,
+        "warnings": _plain(report.warnings),
+        "facts": _plain(report.facts),
     }
     return _object(head, "sections", map(_section, report.sections)) + "\n"
 
@@ -47,13 +47,13 @@ def _part(part: Part) -> str:
             drawing = type(part.drawing).__name__.lower()
             found["drawing"] = {"type": drawing, **_fields(part.drawing)}
         return _text(found)
-    head = {"type": "table", **{name: value for name, value in _fields(part).items() if name != "rows"}}
+    head = {"type": "table", **_fields(part, without="rows")}
     return _object(head, "rows", (_row(part, row) for row in part.rows))
 
 
 def _row(table: Table, row: TableRow) -> str:
-    cells = {column.id: cell for column, cell in zip(table.columns, row.cells, strict=True)}
-    return _text({**_fields(row), "cells": _plain(cells)})
+    cells = {column.id: _fields(cell) for column, cell in zip(table.columns, row.cells, strict=True)}
+    return _text({**_fields(row, without="cells"), "cells": cells})
 
 
 def _object(head: Mapping[str, Any], key: str, items: Iterable[str]) -> str:
@@ -63,19 +63,21 @@ def _object(head: Mapping[str, Any], key: str, items: Iterable[str]) -> str:
     return f"{{{start}{_text(key)}: [" + (f"\n{lines}\n" if lines else "") + "]}"
 
 
-def _fields(thing: Any) -> dict[str, JSON]:
-    return {one.name: _plain(getattr(thing, one.name)) for one in fields(thing)}
+def _fields(thing: Any, *, without: str = "") -> dict[str, JSON]:
+    return {name: _plain(getattr(thing, name)) for name in thing.__dataclass_fields__ if name != without}
 
 
 def _plain(value: Any) -> JSON:
+    if value is None or isinstance(value, str | int | float):
+        return value
     if is_dataclass(value):
         return _fields(value)
     if isinstance(value, Mapping):
         return {name: _plain(inner) for name, inner in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if isinstance(value, Sequence):
         return [_plain(inner) for inner in value]
     return value  # type: ignore[no-any-return]
 
 
 def _text(value: Any) -> str:
-    return json.dumps(_plain(value), ensure_ascii=True, allow_nan=False)
+    return json.dumps(value, ensure_ascii=True, allow_nan=False)
