@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,23 +25,32 @@ class Draft:
         self.kept = True
 
 
+def check_free(out: Path) -> None:
+    """Raise ConfigError where something stands at a place, an empty folder apart."""
+    if out.is_dir():
+        if any(out.iterdir()):
+            raise ConfigError(f"the folder {str(out)!r} is not empty; name a new or an empty one")
+    elif os.path.lexists(out):
+        raise ConfigError(f"{str(out)!r} is no folder; name a new or an empty one")
+
+
 @contextmanager
-def new_folder(out: Path) -> Iterator[Draft]:
+def new_folder(out: Path, check: Callable[[Path], None] = check_free) -> Iterator[Draft]:
     """Give a draft of a folder, which is removed on any way out but after `keep`.
 
-    Raises ConfigError where something stands at `out`, an empty folder apart, SpoolError where the disk
-    fails.
+    What stands at `out` is replaced if `check` lets it pass: an empty folder alone, unless it is told
+    otherwise. Raises ConfigError where it does not, SpoolError where the disk fails.
     """
     out = out.resolve()
-    check_free(out)
+    check(out)
     draft = Draft(out.parent / f".{out.name}.{secrets.token_hex(4)}.part")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         draft.path.mkdir()
         yield draft
         if draft.kept:
-            check_free(out)
-            draft.path.rename(out)
+            check(out)
+            _put(draft.path, out)
     except OSError as error:
         raise SpoolError(
             f"cannot write {str(out)!r}: {error.strerror or error}; make room, or change --out"
@@ -50,13 +59,20 @@ def new_folder(out: Path) -> Iterator[Draft]:
         shutil.rmtree(draft.path, ignore_errors=True)
 
 
-def check_free(out: Path) -> None:
-    """Raise ConfigError where something stands at a place, an empty folder apart."""
+def _put(draft: Path, out: Path) -> None:
+    """Rename a folder into a place, taking what stands there out of its way before and away after."""
+    old = None
     if out.is_dir():
-        if any(out.iterdir()):
-            raise ConfigError(f"the folder {str(out)!r} is not empty; name a new or an empty one")
-    elif os.path.lexists(out):
-        raise ConfigError(f"{str(out)!r} is no folder; name a new or an empty one")
+        old = out.with_name(f".{out.name}.{secrets.token_hex(4)}.old")
+        out.rename(old)
+    try:
+        draft.rename(out)
+    except BaseException:
+        if old is not None:
+            old.rename(out)
+        raise
+    if old is not None:
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def copy_folder(source: Path, out: Path) -> None:
