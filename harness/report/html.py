@@ -120,6 +120,14 @@ def _kind(part: Part) -> str:
             return "facts"
 
 
+def _opens_across(section: Section) -> bool:
+    """Return whether a table that is printed across a page comes first, so that the heading goes with it."""
+    if section.parts:
+        first = section.parts[0]
+        return isinstance(first, Table) and shown_table(first).paper != "upright"
+    return bool(section.sections) and _opens_across(section.sections[0])
+
+
 def _heading(depth: int) -> str:
     """Return the element of a heading; sections of a report begin at depth 2."""
     return f"h{min(depth, _DEEPEST)}"
@@ -135,7 +143,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"shown": shown, "inline": inline, "brief": brief, "kind": _kind, "heading": _heading}
-    made.filters["view"] = shown_table
+    made.filters |= {"view": shown_table, "opens_across": _opens_across}
     return made
 
 

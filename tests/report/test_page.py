@@ -363,6 +363,20 @@ def test_a_table_that_no_paper_takes_is_printed_in_pieces_with_every_column_once
             assert [without_marks(one) for one in printed.all("td")] == [c.text for c in row.cells[start:end]]
 
 
+def test_a_heading_is_printed_with_the_table_that_it_opens() -> None:
+    table = replace(tables_of(wide_report())[0], id="wide")
+    deep = Section("deep", "deep", [table])
+    report = Report(
+        "r",
+        [
+            Section("outer", "outer", [], [deep]),
+            Section("told", "told", [Paragraph("first"), replace(table, id="x")]),
+        ],
+    )
+    heads = [one.classes for one in tree_of(report).all("div") if "head" in one.classes]
+    assert heads == [["head", "across"], ["head", "across"], ["head"]]
+
+
 def test_a_single_column_is_never_split_however_wide() -> None:
     row = TableRow("x", [Cell("word " * 10_000)])
     assert shown_table(one_table(row, columns=1)).paper == "upright"
