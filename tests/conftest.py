@@ -18,6 +18,7 @@ LONGEST_FIRST = (
     "tests/independent/test_reports_recomputed.py",
     "tests/scoring/test_meteor15.py",
     "tests/fuzz/test_fuzz.py",
+    "tests/report/test_page_browser.py",
     "tests/independent/test_triage_recomputed.py",
     "tests/cache/test_store_processes.py",
     "tests/explaining/test_explain.py",

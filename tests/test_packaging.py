@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 LINKS = {name: f"harness/{name}" for name in ("providers", "schemas", "prompts", "cache")}
-DATA_SUFFIXES = {".json", ".jsonl", ".toml", ".txt", ".md", ".png", ".jpg", ".mp4", ".typed"}
+DATA_SUFFIXES = {".json", ".jsonl", ".toml", ".txt", ".md", ".png", ".jpg", ".mp4", ".typed", ".html", ".css"}
 MODULE_LINES = 400
 FUNCTION_LINES = 60
 
@@ -107,7 +107,7 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: zipfile.ZipFile, check
     }
     assert wanted - set(wheel.namelist()) == set()
     samples = ("benchmarks/triage/sample", "benchmarks/pandent/sample", "benchmarks/medlay/sample")
-    for folder in ("schemas", "prompts", "providers/catalogue", *samples):
+    for folder in ("schemas", "prompts", "providers/catalogue", "report/templates", *samples):
         assert any(name.startswith(f"harness/{folder}/") for name in wheel.namelist()), folder
 
 
