@@ -12,7 +12,7 @@ from harness.benchmarks.base import Benchmark
 from harness.benchmarks.scored import MetricValue, UnitTable
 from harness.errors import ConfigError
 from harness.nearest import nearest_of
-from harness.scoring.replicates import Replicates, replicate
+from harness.scoring.replicates import Replicates, Statistic, Units, replicate
 from harness.scoring.resampling import Resampling, Values
 
 _SAME = 1e-9
@@ -49,7 +49,6 @@ class Measuring:
         self._paths = tuple(paths)
         self._resampling = resampling
         self._seen: dict[bytes, int] = {}
-        self._scored: dict[bytes, Mapping[str, float | None]] = {}
 
     def measure(self, table: UnitTable) -> Measured:
         """Return what one contender's units come to. Raises ConfigError for metrics that nothing compares."""
@@ -59,10 +58,9 @@ class Measuring:
                 f"rows of condition {self._condition!r} of {self._benchmark.name} are not compared: none of "
                 "their metrics is made of sums over cases"
             )
-        whole = replicate(*made, self._resampling)
-        replicates = self._chosen(whole)
-        points = dict(zip(replicates.paths, replicates.point.tolist(), strict=True))
-        return Measured(replicates, self._values(table), self._by_unit(table, points), self._answers(table))
+        replicates = self._chosen(replicate(*made, self._resampling, jackknife=False))
+        by_unit = self._by_unit(table, *made, replicates)
+        return Measured(replicates, self._values(table), by_unit, self._answers(table))
 
     def _chosen(self, whole: Replicates) -> Replicates:
         """Return the resamples of the wanted metrics alone: copies, so that those of the others are freed."""
@@ -77,7 +75,7 @@ class Measuring:
             self._paths,
             whole.point[places],
             whole.resampled[:, places],
-            whole.jackknife[:, places],
+            whole.jackknife[:0, places],
             whole.kind,
             whole.clusters,
             whole.resampling,
@@ -97,25 +95,23 @@ class Measuring:
                 found[path] = MetricValue(None, n, reason or one.reason)
         return found
 
-    def _by_unit(self, table: UnitTable, points: Mapping[str, float]) -> Mapping[str, Values]:
-        scores = [self._score(numbers) for numbers in table.numbers]
-        own = [path for path in self._paths if scores and path in scores[0]]
+    def _by_unit(
+        self, table: UnitTable, units: Units, statistic: Statistic, replicates: Replicates
+    ) -> Mapping[str, Values]:
+        """Return what each unit scores alone, the statistic of its own sums: `score_unit`, all at once."""
+        first = self._benchmark.score_unit(table.numbers[0].tolist(), self._condition, self._conventions)
+        own = [path for path in self._paths if path in first]
         found: dict[str, Values] = {}
+        if own:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                scores = statistic(units.summands)
         for path in own:
-            values = np.array([one[path] for one in scores], dtype=np.float64)  # NaN for None
+            values = scores[path] if units.kind is None else scores[path][units.kind]
             # A value that is no mean of the units' own must not be tested as if it were.
-            far = abs(values.mean() - points[path]) / max(1.0, abs(points[path]))
-            if np.isfinite(values).all() and far <= _SAME:
+            point = float(replicates.point[self._paths.index(path)])
+            if np.isfinite(values).all() and abs(values.mean() - point) <= _SAME * max(1.0, abs(point)):
                 found[path] = values
         return found
-
-    def _score(self, numbers: Values) -> Mapping[str, float | None]:
-        key = numbers.tobytes()
-        known = self._scored.get(key)
-        if known is None:
-            known = self._benchmark.score_unit(numbers.tolist(), self._condition, self._conventions)
-            self._scored[key] = {path: known[path] for path in self._paths if path in known}
-        return known
 
     def _answers(self, table: UnitTable) -> NDArray[np.int64]:
         seen = self._seen

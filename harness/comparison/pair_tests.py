@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from harness.comparison.measuring import Measured
 from harness.comparison.result import Effect, Test
-from harness.scoring.bootstrap import PairedDifference, paired_differences
+from harness.scoring.bootstrap import PairedDifference, percentile_differences
 from harness.scoring.intervals import CONSTANT
 from harness.scoring.paired_tests import mcnemar_exact, wilcoxon_signed_rank
 from harness.scoring.resampling import Values
@@ -62,7 +62,7 @@ def pair_tests(
     first: Measured, second: Measured, cases: NDArray[np.int64], tests: Mapping[str, Test]
 ) -> dict[str, PairTest]:
     """Return path -> the test of first against second. `cases` (units) says which units are of one case."""
-    drawn = paired_differences(first.replicates, second.replicates)
+    drawn = percentile_differences(first.replicates, second.replicates)
     differ = int(np.count_nonzero(first.answers != second.answers))
     found = {}
     for path, test in tests.items():
