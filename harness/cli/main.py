@@ -29,6 +29,7 @@ COMMANDS = {
     "step": "Let a model judge or restate a run's answers.",
     "grades": "Take over, compute or write what is said of a run's answers.",
     "score": "Score a stored run offline and print its table.",
+    "compare": "Say which of several is better, on the cases that all answered.",
     "explain": "Tell all about one unit: its exchanges, its end, its key.",
     "export": "Write a run's records, one line a unit.",
     "import": "Read answers that were paid for elsewhere.",

@@ -44,13 +44,14 @@ def compare(
     correction: Correction = "holm",
     reading: Reading = "as_answered",
     resampling: Resampling | None = None,
+    not_compared: Sequence[str] = (),
 ) -> Comparison:
     """Compare contenders of one condition or union, by metric paths (None: the metric that ranks).
 
     `benchmark` is the prepared one, `conventions` has all of its conventions. With a `baseline` (a label) the
     family is every other one against it, else all pairs, also where only those with the best value are
-    shown. Raises ConfigError for fewer than two contenders, labels that are not unique, nothing in common,
-    and metrics that are not compared.
+    shown. `not_compared` are told of as they are. Raises ConfigError for fewer than two contenders, labels
+    that are not unique, nothing in common, and metrics that are not compared.
     """
     _check(contenders, baseline)
     table = benchmark.table(condition)
@@ -101,6 +102,7 @@ def compare(
         ),
         resampling=drawing.described(),
         warnings=warnings_of(contenders, common, reading),
+        not_compared=tuple(not_compared),
     )
 
 

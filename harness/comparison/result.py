@@ -135,7 +135,10 @@ class Cases:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Contenders compared on their common cases, by metric. `warnings` come before anything else."""
+    """Contenders compared on their common cases, by metric.
+
+    `warnings` come before anything else. `not_compared` are models of the runs that were left out, and why.
+    """
 
     benchmark: str
     condition: str
@@ -147,6 +150,7 @@ class Comparison:
     metrics: tuple[MetricResult, ...]
     resampling: Mapping[str, str | int]
     warnings: tuple[str, ...] = ()
+    not_compared: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, JSON]:
         """Return the comparison as it is printed by `--json`."""
@@ -156,6 +160,7 @@ class Comparison:
             "reading": self.reading,
             "conventions": dict(sorted(self.conventions.items())),
             "warnings": list(self.warnings),
+            "not_compared": list(self.not_compared),
             "contenders": [contender_json(one) for one in self.contenders],
             "family": {
                 **asdict(self.family), "metrics": list(self.family.metrics), "tests": self.family.tests
@@ -201,6 +206,8 @@ def contender_json(contender: Contender) -> dict[str, JSON]:
 def _metric_json(metric: MetricResult) -> dict[str, JSON]:
     return {
         "path": metric.path,
+        "head": metric.head,
+        "decimals": metric.decimals,
         "better": metric.better,
         "test": metric.test,
         "test_because": metric.why,
