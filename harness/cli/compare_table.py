@@ -64,8 +64,8 @@ def _family(found: Json, width: int) -> Iterator[str]:
     against = family["against"]
     if family["chosen_by_looking"]:
         yield from wrap(
-            f"  shown are those of {against}, whose value is the best here: as that was found by looking, the "
-            "family is all pairs (the JSON has them); --baseline names one before, for fewer tests",
+            f"  shown are those of {against}, whose value is the best here; since that was found by looking, "
+            "the family is all pairs (the JSON has them); --baseline names one before, for fewer tests",
             width,
         )
     elif against is not None:
@@ -206,7 +206,8 @@ def _effect(one: Json) -> Iterator[str]:
     if effect["a_only"] is not None:
         odds = effect["odds_ratio"]
         ratio = "" if odds is None else f" (odds {odds:.2f})"
-        yield f"right alone in {effect['a_only']}, the other in {effect['b_only']}{ratio}"
+        if effect["a_only"] or effect["b_only"]:
+            yield f"1 here alone in {effect['a_only']}, there alone in {effect['b_only']}{ratio}"
         return
     if effect["d_z"] is not None:
         yield f"d_z {_number(effect['d_z'], 2)}"
@@ -221,6 +222,12 @@ def _notes(found: Json, width: int) -> Iterator[str]:
     if any(one["rank"] is not None for metric in metrics for one in metric["values"]):
         yield from wrap(_RANKS, width)
     effects = [one["effect"] for metric in metrics for one in metric["differences"] if one["effect"]]
+    if any(metric["test"] == "bootstrap" for metric in metrics):
+        yield from wrap(
+            "p of a bootstrap: twice the share of resamples beyond 0; below 0.001, which so few cannot "
+            "count, that of Student's t by their SD",
+            width,
+        )
     if any(effect["a_only"] is None for effect in effects):
         yield from wrap("d_z: mean over SD of the differences by case; rank-biserial: from -1 to 1", width)
     facts = found["intervals"]

@@ -113,9 +113,7 @@ class _Side:
         kinds: dict[tuple[str, bytes], int],
     ) -> None:
         self.contender = contender
-        self._place = {case: place for place, case in enumerate(contender.cases.ids)}
-        wanted = set(contender.wanted)
-        self._asked = {case for case in number if self._place.get(case) in wanted}
+        self._wanted = {contender.cases.ids[place]: place for place in contender.wanted}
         of_place = np.array([number.get(case, -1) for case in contender.cases.ids], dtype=np.int64)
         cases = of_place[contender.units.cases]
         kept = np.flatnonzero((cases >= 0) & (contender.units.repeats <= repeats))
@@ -136,7 +134,7 @@ class _Side:
         what = (units.repeats[self._order].astype(np.int64) * 2**32) + units.members[self._order]
         places = units.cases[self._order]
         starts = np.flatnonzero(np.diff(self._cases, prepend=-1))
-        for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(what)], strict=True):
+        for start, end in zip(starts.tolist(), np.append(starts[1:], len(what)).tolist(), strict=False):
             case = int(self._cases[start])
             if case not in self.unusable:
                 key = digests[int(places[start])], what[start:end].tobytes()
@@ -158,19 +156,17 @@ class _Side:
         )
 
     def digest(self, case: str) -> str | None:
-        place = self._place.get(case)
+        place = self._wanted.get(case)
         return None if place is None else self.contender.cases.digests[place]
 
     def why_absent(self, case: str, number: int, most: int) -> str | None:
         """Return why a case cannot be compared because of this contender; `most` units any of them has."""
-        if case not in self._place:
-            return NOT_IN_RUN
-        if case not in self._asked:
-            return NOT_ASKED
+        if case not in self._wanted:
+            return NOT_ASKED if case in self.contender.cases.ids else NOT_IN_RUN
         if number in self.unusable:
             return UNUSABLE
         if self.size[number] < most or not most:
-            known = self.contender.absent.get(self._place[case])
+            known = self.contender.absent.get(self._wanted[case])
             return known or (PARTIAL if self.size[number] else NO_ANSWER)
         return None
 

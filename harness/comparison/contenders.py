@@ -21,7 +21,8 @@ NO_ANSWER: Final = "no answer yet"
 class RunCases:
     """The cases of one run by place: their ids, and digests of their contents and references.
 
-    Contenders of one run share the object. Cases of two runs are the same where id and digest are.
+    Contenders of one run share the object. Cases of two runs are the same where id and digest are. An id
+    may stand at several places if no contender wants two of them (answers of several models to one case).
     """
 
     run: str

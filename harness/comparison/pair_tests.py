@@ -1,4 +1,10 @@
-"""Two contenders by one metric: the difference, its interval, the p of the right test, how large it is."""
+"""Two contenders by one metric: the difference, its interval, the p of the right test, how large it is.
+
+2,000 resamples count no p below .001, and a correction for 528 pairs wants one of .0001: counted alone, no
+difference of many models could ever be told from noise. So where no resample lies beyond 0, p is that of
+Student's t of the difference over the SD of its resamples (times sqrt(c / (c - 1)), with c - 1 degrees of
+freedom for c clusters: for a mean over cases, the paired t test), at most .001 and at least 2 / 2**c.
+"""
 
 from __future__ import annotations
 
@@ -50,9 +56,9 @@ def choose_test(
         return "bootstrap", "groups of cases, or cases with their repeats, are drawn together"
     known = [side for side in sides if side.values[path].reason is None]
     if not all(path in side.by_unit for side in known):
-        return "bootstrap", "the metric is no mean of values that each case has by itself"
+        return "bootstrap", "no case has a value of its own, of which it is the mean"
     if all(np.isin(side.by_unit[path], (0.0, 1.0)).all() for side in known):
-        return "mcnemar", "each case is right or wrong, independent of the others"
+        return "mcnemar", "each case counts as 1 or 0, independent of the others"
     if path in wilcoxon:
         return "wilcoxon", "the paper's test of this score"
     return "bootstrap", "the mean of values that each case has by itself"
@@ -69,10 +75,12 @@ def pair_tests(
         reason = first.values[path].reason or second.values[path].reason
         if reason is not None:
             found[path] = PairTest(None, None, None, None, 0, differ, None, reason, ())
-        elif path in first.by_unit and path in second.by_unit:
-            found[path] = _by_case(drawn[path], first.by_unit[path], second.by_unit[path], cases, test)
         else:
-            found[path] = _drawn(drawn[path], differ)
+            draws = first.replicates.of(path) - second.replicates.of(path)
+            one = replace(drawn[path], p=_p(drawn[path], draws, len(first.replicates.clusters)))
+            found[path] = _drawn(one, differ)
+            if path in first.by_unit and path in second.by_unit:
+                found[path] = _by_case(found[path], first.by_unit[path], second.by_unit[path], cases, test)
     return found
 
 
@@ -93,13 +101,27 @@ def _drawn(drawn: PairedDifference, differ: int) -> PairTest:
     )
 
 
+def _p(drawn: PairedDifference, draws: Values, clusters: int) -> float | None:
+    """Return the p of the bootstrap, also beyond what its draws can count (see the module)."""
+    known = draws[np.isfinite(draws)]
+    least = 2 / (len(known) + 1)
+    if drawn.p is None or drawn.difference is None or drawn.p > least * (1 + _SAME):
+        return drawn.p
+    from scipy.special import stdtr  # a quarter of a second, which only scoring should take
+
+    spread = float(known.std(ddof=1)) * np.sqrt(clusters / (clusters - 1))
+    distance = abs(drawn.difference)
+    beyond = 2 * float(stdtr(clusters - 1, -distance / spread)) if spread > _SAME * distance else 0.0
+    return min(least, max(beyond, 2.0 ** (1 - clusters)))
+
+
 def _by_case(
-    drawn: PairedDifference, first: Values, second: Values, cases: NDArray[np.int64], test: Test
+    found: PairTest, first: Values, second: Values, cases: NDArray[np.int64], test: Test
 ) -> PairTest:
+    """Return the same with the effect over cases, and with the p of the test that cases are compared by."""
     one, other = _case_means(first, cases), _case_means(second, cases)
     ranked = wilcoxon_signed_rank(one, other)
     effect = Effect(d_z=_d_z(one - other), rank_biserial=ranked.effect)
-    found = _drawn(drawn, ranked.n)
     p, direction = found.p, found.direction
     if test == "mcnemar":
         a_only, b_only = int((one > other).sum()), int((one < other).sum())
@@ -109,9 +131,7 @@ def _by_case(
     elif test == "wilcoxon":
         p, direction = (1.0 if ranked.p is None and ranked.zeros else ranked.p), _sign(ranked.effect)
     reason = found.reason if p is None else None
-    return PairTest(
-        found.difference, found.low, found.high, p, direction, ranked.n, effect, reason, found.notes
-    )
+    return replace(found, p=p, direction=direction, differ=ranked.n, effect=effect, reason=reason)
 
 
 def _notes(drawn: PairedDifference) -> tuple[str, ...]:

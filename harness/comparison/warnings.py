@@ -46,9 +46,11 @@ def pair_notes(found: PairTest) -> tuple[str, ...]:
     """Return what a reader must know of one difference."""
     if found.p is None:
         return (f"not compared: {found.reason}",)
+    if not found.differ:
+        return ("the same in every case",)
     told = list(found.notes)
     if found.differ < FEW_DIFFER:
-        cases = "1 case" if found.differ == 1 else f"{found.differ or 'no'} cases"
+        cases = "1 case" if found.differ == 1 else f"{found.differ} cases"
         told.append(f"they differ in {cases} only: too few to tell much")
     return tuple(told)
 
@@ -110,7 +112,8 @@ def _cases(contenders: Sequence[Contender], common: CommonCases, reading: Readin
     if common.clusters < 2:
         yield "ONE CLUSTER: all common cases belong to one group, so that nothing can be told from chance"
     if len({one.repeats for one in contenders}) > 1:
-        yield f"REPEATS DIFFER: the first {common.repeats} of each case are compared, the others left out"
+        kept = "the first repeat" if common.repeats == 1 else f"the first {common.repeats} repeats"
+        yield f"REPEATS DIFFER: {kept} of each case compared, the others left out"
     if not common.grouped_alike:
         yield (
             "GROUPED DIFFERENTLY: runs do not put the same cases into groups; all that any of them groups is "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from harness.benchmarks.registry import chosen_conventions
 from harness.cache.rows import Run
@@ -18,6 +19,9 @@ from harness.offline.contender_names import Named, Wanted
 from harness.offline.contenders import complete_models, contender, run_cases
 from harness.offline.row_units import RowKey
 from harness.offline.scored_runs import ScoredRun, scored_run
+
+_Key: TypeAlias = tuple[int, str, str]
+"""The id of a run, and kind and name of a row of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ async def compare_runs(
     rows, left_out = _rows(wanted, scored, condition)
     labels = _labels(rows)
     cases = {run.id: run_cases(scored[run.id], alone=len(runs) == 1) for run in runs}
-    contenders = [await _contender(row, condition, scored, cases, label) for row, label in labels.items()]
+    contenders = [await _contender(row, condition, scored, cases, labels[_key(row)]) for row in rows]
     benchmark = next(iter(scored.values())).stored.benchmark
     conventions = chosen_conventions(benchmark, how.conventions or {})
     with benchmark.prepared(conventions) as prepared:
@@ -63,7 +67,7 @@ async def compare_runs(
             condition=condition,
             conventions=conventions,
             metrics=how.metrics,
-            baseline=None if wanted.baseline is None else labels[wanted.baseline],
+            baseline=None if wanted.baseline is None else labels[_key(wanted.baseline)],
             correction=how.correction,
             reading=how.reading,
             not_compared=left_out,
@@ -113,12 +117,12 @@ def _rows(
     return list({_key(row): row for row in rows}.values()), left_out
 
 
-def _labels(rows: Sequence[Named]) -> dict[Named, str]:
+def _labels(rows: Sequence[Named]) -> dict[_Key, str]:
     """Return what each row is called: what a user would type, with its run where that is needed."""
-    plain = {row: row.name if row.kind == "model" else f"{row.kind}:{row.name}" for row in rows}
-    names = list(plain.values())
+    names = [row.name if row.kind == "model" else f"{row.kind}:{row.name}" for row in rows]
     return {
-        row: name if names.count(name) == 1 else f"{_run_of(row).name}:{name}" for row, name in plain.items()
+        _key(row): name if names.count(name) == 1 else f"{_run_of(row).name}:{name}"
+        for row, name in zip(rows, names, strict=True)
     }
 
 
@@ -129,7 +133,7 @@ async def _contender(
     return await contender(scored[run.id], RowKey(row.kind, row.name, condition), cases[run.id], label)
 
 
-def _key(row: Named) -> tuple[int, str, str]:
+def _key(row: Named) -> _Key:
     return _run_of(row).id, row.kind, row.name
 
 

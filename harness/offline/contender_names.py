@@ -118,7 +118,7 @@ class _Names:
                 "digest"
             )
         if not readings:
-            raise why if why is not None and "is short for" in str(why) else self._unknown(word)
+            raise why if why is not None and "is short for" in str(why) else await self._unknown(word)
         return readings[0]
 
     async def _exact(self, word: str) -> AsyncIterator[Named]:
@@ -142,13 +142,12 @@ class _Names:
         except UnknownNameError as error:
             return None, error
 
-    def _unknown(self, word: str) -> UnknownNameError:
+    async def _unknown(self, word: str) -> UnknownNameError:
         head, colon, rest = word.partition(":")
-        run = next((run for run in self._runs if colon and run.name == head), None)
+        run, _ = await self._run(head) if colon else (None, None)
         if run is not None:
-            models = self._models[run.id]
-            known = nearest_or_known(rest, sorted(models))
-            return UnknownNameError(f"run {head!r} has no model {rest!r}{known}")
+            known = nearest_or_known(rest, sorted(self._models[run.id]))
+            return UnknownNameError(f"run {run.name!r} has no model {rest!r}{known}")
         models = frozenset().union(*self._models.values())
         near = nearest(word, [*(run.name for run in self._runs), *models])
         return UnknownNameError(
