@@ -113,6 +113,7 @@ class _Side:
         kinds: dict[tuple[str, bytes], int],
     ) -> None:
         self.contender = contender
+        self._ids = frozenset(contender.cases.ids)
         self._wanted = {contender.cases.ids[place]: place for place in contender.wanted}
         of_place = np.array([number.get(case, -1) for case in contender.cases.ids], dtype=np.int64)
         cases = of_place[contender.units.cases]
@@ -162,7 +163,7 @@ class _Side:
     def why_absent(self, case: str, number: int, most: int) -> str | None:
         """Return why a case cannot be compared because of this contender; `most` units any of them has."""
         if case not in self._wanted:
-            return NOT_ASKED if case in self.contender.cases.ids else NOT_IN_RUN
+            return NOT_ASKED if case in self._ids else NOT_IN_RUN
         if number in self.unusable:
             return UNUSABLE
         if self.size[number] < most or not most:

@@ -54,6 +54,7 @@ def compare(
     that are not unique, nothing in common, and metrics that are not compared.
     """
     _check(contenders, baseline)
+    contenders = sorted(contenders, key=lambda one: one.label)
     table = benchmark.table(condition)
     paths = _paths(metrics, table.main_metric, condition)
     common = common_cases(contenders, reading)
