@@ -14,8 +14,8 @@ _READINGS: Final = {
     "as_answered": "as answered (an unusable answer counts as the worst value)",
     "valid_only": "valid answers only",
 }
-_DIFFERENCES: Final = (("diff", 9), ("95% CI", 16), ("p", 9), ("adj. p", 9))
-_VERDICT: Final = 14
+_DIFFERENCES: Final = (("diff", 9), ("95% CI", 16), ("p", 8), ("adj. p", 8))
+_VERDICT: Final = 12
 _VALUES: Final = (("value", 9), ("first", 8), ("ranks", 8))
 _LEAST_NAME: Final = 12
 _LISTED: Final = 4
@@ -148,11 +148,11 @@ def _difference_lines(metric: Json, found: Json, width: int) -> Iterator[str]:
     against = found["family"]["against"]
     rows = [_towards(one, against) for one in shown]
     taken = 2 + sum(size for _, size in _DIFFERENCES) + 2 + _VERDICT
-    name = _name_width([one["a"] for one in rows], width - taken)
+    name = _name_width([one["a"] for one in rows], width - taken, least=0)
     yield f"  {'':<{name}}" + "".join(f"{title:>{size}}" for title, size in _DIFFERENCES) + "  verdict"
     yield "-" * min(width, taken + name)
     for other in dict.fromkeys(one["b"] for one in rows):
-        yield from wrap(f"against {other}:", width)
+        yield f"against {printable(other)}:"  # whole, also where it is longer than a line
         for one in rows:
             if one["b"] == other:
                 yield from _difference(one, metric["decimals"], name, width)
@@ -259,9 +259,9 @@ def _named(before: str, name: str, size: int, line: str) -> Iterator[str]:
     yield f"{before}{shown}{' ' * space}{line}"
 
 
-def _name_width(names: Sequence[str], room: int) -> int:
+def _name_width(names: Sequence[str], room: int, *, least: int = _LEAST_NAME) -> int:
     longest = max(display_width(printable(name)) for name in names)
-    return max(_LEAST_NAME, min(longest + 1, room))
+    return max(least, min(max(longest + 1, _LEAST_NAME), room))
 
 
 def _few(names: Sequence[str]) -> str:

@@ -46,21 +46,18 @@ def ranked(
         if (value := value_of(sides[place], path)) is not None and _is_ranked(contenders[place])
     }
     sign = -1 if better == "lower" else 1
+    ranks: dict[int, int] = {}
     firm: Mapping[str, RankStability] = {}
     if better is not None and len(known) > 1:
-        firm = rank_stability(
-            {contenders[place].label: sign * sides[place].replicates.of(path) for place in known}
-        )
+        merit = [sign * value for value in known.values()]
+        ranks = {place: _rank(sign * value, merit) for place, value in known.items()}
+        # Draws of a single cluster are all alike: any rank would look firm.
+        if len(sides[0].replicates.clusters) > 1:
+            firm = rank_stability(
+                {contenders[place].label: sign * sides[place].replicates.of(path) for place in known}
+            )
     return tuple(
-        _value(
-            contenders[place],
-            sides[place],
-            path,
-            _rank(sign * known[place], [sign * one for one in known.values()])
-            if place in known and firm
-            else None,
-            firm.get(contenders[place].label),
-        )
+        _value(contenders[place], sides[place], path, ranks.get(place), firm.get(contenders[place].label))
         for place in order
     )
 
