@@ -117,10 +117,13 @@ class Replicates:
         return np.bincount(self.kind, minlength=len(self.jackknife))
 
 
-def replicate(units: Units, statistic: Statistic, resampling: Resampling) -> Replicates:
+def replicate(
+    units: Units, statistic: Statistic, resampling: Resampling, *, jackknife: bool = True
+) -> Replicates:
     """Return a statistic's values for all units, every resample, and without each cluster.
 
-    Without units there are no clusters and no resamples to speak of: all values are NaN.
+    BCa alone needs the latter; they are NaN unless `jackknife`. Without units there are no clusters and no
+    resamples to speak of: all values are NaN.
     """
     clusters, cells, kind = _cells(units)
     each = np.bincount(kind, minlength=len(cells)).astype(np.float64)
@@ -129,12 +132,11 @@ def replicate(units: Units, statistic: Statistic, resampling: Resampling) -> Rep
     if len(clusters):
         sums = resampling.kind_sums(cells.reshape(len(cells), -1), kind)
         resampled = _evaluated(sums.reshape(-1, *cells.shape[1:]), statistic)[1]
-        jackknife = _without_each(cells, total, statistic)
+        left_out = _without_each(cells, total, statistic) if jackknife else _undefined(len(cells), paths)
     else:
         point = np.full_like(point, np.nan)
-        resampled = np.full((resampling.resamples, len(paths)), np.nan)
-        jackknife = np.empty((0, len(paths)))
-    return Replicates(paths, point[0], resampled, jackknife, kind, clusters, resampling)
+        resampled, left_out = _undefined(resampling.resamples, paths), _undefined(0, paths)
+    return Replicates(paths, point[0], resampled, left_out, kind, clusters, resampling)
 
 
 def tolerance(*values: Values) -> Values:
@@ -175,6 +177,10 @@ def _alike(cells: Values, order: NDArray[np.int64]) -> tuple[Values, NDArray[np.
     if 2 * len(places) > len(cells):
         return cells, order
     return cells[np.unique(kind, return_index=True)[1]], kind[order]
+
+
+def _undefined(rows: int, paths: Sequence[str]) -> Values:
+    return np.full((rows, len(paths)), np.nan)
 
 
 def _without_each(cells: Values, total: Values, statistic: Statistic) -> Values:

@@ -1,0 +1,204 @@
+"""Contenders compared: one set of cases, one resampling each, one family of tests, named first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from harness.benchmarks.base import Benchmark
+from harness.comparison.common_cases import CommonCases, Reading, common_cases
+from harness.comparison.contenders import Contender
+from harness.comparison.family import Adjusted, Pair, adjusted_p, pairs_of, shown_against
+from harness.comparison.measuring import Measured, Measuring
+from harness.comparison.pair_tests import PairTest, choose_test, pair_tests
+from harness.comparison.ranking import merits, ranked
+from harness.comparison.result import (
+    Better,
+    Cases,
+    Comparison,
+    Correction,
+    Difference,
+    Family,
+    MetricResult,
+    Test,
+    Verdict,
+)
+from harness.comparison.warnings import pair_notes, value_notes, warnings_of
+from harness.errors import ConfigError
+from harness.nearest import nearest_or_known
+from harness.scoring.many_tests import RATE
+from harness.scoring.resampling import Resampling
+
+
+def compare(
+    benchmark: Benchmark,
+    contenders: Sequence[Contender],
+    *,
+    condition: str,
+    conventions: Mapping[str, str],
+    metrics: Sequence[str] | None = None,
+    baseline: str | None = None,
+    correction: Correction = "holm",
+    reading: Reading = "as_answered",
+    resampling: Resampling | None = None,
+    not_compared: Sequence[str] = (),
+) -> Comparison:
+    """Compare contenders of one condition or union, by metric paths (None: the metric that ranks).
+
+    `benchmark` is the prepared one, `conventions` has all of its conventions. With a `baseline` (a label) the
+    family is every other one against it, else all pairs, also where only those with the best value are
+    shown. `not_compared` are told of as they are. Raises ConfigError for fewer than two contenders, labels
+    that are not unique, nothing in common, and metrics that are not compared.
+    """
+    _check(contenders, baseline)
+    contenders = sorted(contenders, key=lambda one: one.label)
+    table = benchmark.table(condition)
+    paths = _paths(metrics, table.main_metric, condition)
+    common = common_cases(contenders, reading)
+    if not common.ids:
+        raise ConfigError(_nothing(common, contenders))
+    drawing = resampling or Resampling()
+    measuring = Measuring(benchmark, condition, conventions, paths, drawing)
+    sides = [measuring.measure(one) for one in common.tables]
+    better: dict[str, Better] = {column.path: column.better for column in table.columns}
+    order = merits(contenders, sides, paths, better)
+    against = shown_against(contenders, baseline, order, paths, better)
+    tests = {
+        path: choose_test(path, sides, independent=common.independent, wilcoxon=table.wilcoxon)
+        for path in paths
+    }
+    tested = _Tested(contenders, common, sides, tests, pairs_of(order, None if baseline is None else against))
+    family = Family(
+        metrics=tuple(paths),
+        pairs=len(tested.pairs),
+        correction=correction,
+        level=RATE,
+        against=None if against is None else contenders[against].label,
+        chosen_by_looking=baseline is None and against is not None,
+    )
+    differences = tested.differences(correction, against)
+    heads = {column.path: (" ".join(column.head).strip(), column.decimals) for column in table.columns}
+    return Comparison(
+        benchmark=benchmark.name,
+        condition=condition,
+        reading=reading,
+        conventions=conventions,
+        contenders=tuple(contenders[place] for place in order),
+        family=family,
+        cases=_cases(common, contenders),
+        metrics=tuple(
+            MetricResult(
+                path,
+                *heads.get(path, ("", 3)),
+                better.get(path),
+                *tests[path],
+                ranked(contenders, sides, path, better.get(path)),
+                tuple(one for one in differences if one.path == path),
+                value_notes(contenders, sides, path, reading),
+            )
+            for path in paths
+        ),
+        resampling=drawing.described(),
+        warnings=warnings_of(contenders, common, reading),
+        not_compared=tuple(not_compared),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Tested:
+    """All pairs of the family, by all metrics."""
+
+    contenders: Sequence[Contender]
+    common: CommonCases
+    sides: Sequence[Measured]
+    tests: Mapping[str, tuple[Test, str]]
+    pairs: Sequence[Pair]
+
+    def differences(self, correction: Correction, against: int | None) -> list[Difference]:
+        chosen = {path: test for path, (test, _) in self.tests.items()}
+        cases = self.common.tables[0].cases
+        found = {
+            (a, b): pair_tests(self.sides[a], self.sides[b], cases, chosen) for a, b in self.pairs
+        }
+        adjusted = adjusted_p(found, list(chosen), correction)
+        return [
+            self._difference(pair, path, found[pair][path], adjusted[pair, path], against)
+            for path in chosen
+            for pair in self.pairs
+        ]
+
+    def _difference(
+        self, pair: Pair, path: str, found: PairTest, adjusted: Adjusted, against: int | None
+    ) -> Difference:
+        a, b = pair
+        return Difference(
+            a=self.contenders[a].label,
+            b=self.contenders[b].label,
+            path=path,
+            difference=found.difference,
+            low=found.low,
+            high=found.high,
+            p=found.p,
+            adjusted=adjusted.p,
+            verdict=_verdict(found, is_rejected=adjusted.is_rejected),
+            differ=found.differ,
+            effect=found.effect,
+            notes=pair_notes(found),
+            shown=against is None or against in pair,
+        )
+
+
+def _check(contenders: Sequence[Contender], baseline: str | None) -> None:
+    labels = [one.label for one in contenders]
+    if len(labels) < 2:
+        one = repr(labels[0]) if labels else "nobody"
+        raise ConfigError(f"a comparison takes two at least, and there is {one}; name another")
+    twice = next((label for label in labels if labels.count(label) > 1), None)
+    if twice is not None:
+        raise ConfigError(f"two contenders are called {twice!r}; give them different labels")
+    if baseline is not None and baseline not in labels:
+        known = nearest_or_known(baseline, labels)
+        raise ConfigError(f"the baseline {baseline!r} is none of those compared{known}")
+
+
+def _paths(metrics: Sequence[str] | None, main: str | None, condition: str) -> list[str]:
+    if metrics:
+        return list(dict.fromkeys(metrics))
+    if main is None:
+        raise ConfigError(f"condition {condition!r} has no metric that ranks; name one with --metric")
+    return [main]
+
+
+def _verdict(found: PairTest, *, is_rejected: bool) -> Verdict:
+    if found.p is None or found.difference is None:
+        return "not compared"
+    if not is_rejected:
+        return "within noise"
+    sign = int(np.sign(found.difference))
+    if sign != found.direction or not sign:
+        return "unclear"
+    return "A higher" if sign > 0 else "A lower"
+
+
+def _cases(common: CommonCases, contenders: Sequence[Contender]) -> Cases:
+    labels = [one.label for one in contenders]
+    n = len(common.ids)
+    more = [
+        (labels[a], labels[b], int(common.shared[a, b]))
+        for a, b in combinations(range(len(labels)), 2)
+        if common.shared[a, b] > n
+    ]
+    without = dict(zip(labels, common.without, strict=True)) if len(labels) > 2 else {}
+    return Cases(
+        n, common.wanted, common.units, common.clusters, common.repeats, common.left_out,
+        {label: cases for label, cases in without.items() if cases > n}, more,
+    )  # fmt: skip
+
+
+def _nothing(common: CommonCases, contenders: Sequence[Contender]) -> str:
+    told = [f"{len(one.cases)} cases: {one.why} ({', '.join(one.whose)})" for one in common.left_out[:3]]
+    who = ", ".join(one.label for one in contenders[:4])
+    return f"no case is common to all {len(contenders)} ({who}): {'; '.join(told) or 'none was asked'}"
