@@ -30,7 +30,6 @@ COMMANDS = {
     "grades": "Take over, compute or write what is said of a run's answers.",
     "score": "Score a stored run offline and print its table.",
     "report": "Write pages, tables and figures of stored runs.",
-
     "compare": "Say which of several is better, on the cases that all answered.",
     "explain": "Tell all about one unit: its exchanges, its end, its key.",
     "export": "Write a run's records, one line a unit.",
