@@ -18,10 +18,13 @@ from harness.offline.cells import unescape_cell
 from harness.report.document import Report, Table
 
 SIZE = 10**9
+END = r"[+-]?[0-9][0-9,.]*"
 BEHIND = re.compile(
-    r"(?P<text>.*?)(?: \((?P<interval>[^()]*)\))?(?: ?\[(?P<notes>[0-9]+(?:, ?[0-9]+)*)\])?", re.DOTALL
+    rf"(?P<text>.*?)(?: \((?P<interval>{END}(?:-| to ){END})?(?:; )?(?:n=(?P<n>[0-9,]+))?\))?"
+    r"(?: ?\[(?P<notes>[0-9]+(?:, ?[0-9]+)*)\])?",
+    re.DOTALL,
 )
-ALONE = re.compile(r"n=[0-9]{1,3}(?:,[0-9]{3})*")
+"""What stands in a cell of Markdown and LaTeX: a text, its interval and its n, references to notes."""
 
 
 @dataclass(frozen=True)
@@ -186,11 +189,9 @@ def _seen(text: str) -> Seen:
     """Take a cell apart: what stands in brackets behind a number is its interval and its n."""
     found = BEHIND.fullmatch(text)
     assert found
-    beside = (found["interval"] or "").split("; ")
-    numbers = [one for one in beside if ALONE.fullmatch(one)]
-    intervals = [one for one in beside if one and not ALONE.fullmatch(one)]
-    assert len(numbers) <= 1 and len(intervals) <= 1
-    return Seen(found["text"], "".join(intervals), int(numbers[0][2:].replace(",", "")) if numbers else None)
+    return Seen(
+        found["text"], found["interval"] or "", int(found["n"].replace(",", "")) if found["n"] else None
+    )
 
 
 def from_html(text: str, table: Table) -> Grid:
