@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 LINKS = {name: f"harness/{name}" for name in ("providers", "schemas", "prompts", "cache")}
-DATA_SUFFIXES = {".json", ".jsonl", ".toml", ".txt", ".md", ".png", ".jpg", ".mp4", ".typed", ".html", ".css"}
+DATA_SUFFIXES = {".json", ".jsonl", ".toml", ".txt", ".md", ".png", ".jpg", ".mp4", ".typed", ".html", ".css", ".csv"}
 MODULE_LINES = 400
 FUNCTION_LINES = 60
 
