@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from harness.benchmarks.base import Case, CaseSet
 from harness.canonical import JSON, canonical_json, digest
 from harness.offline.case_index import CaseIndex
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class References:
     """The cases to score against, and what became of each correction; ids in the order of the cases.
 
@@ -27,7 +28,7 @@ class References:
     missing: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def sha256(self) -> str:
         """Return the digest of everything that answers are compared with.
 

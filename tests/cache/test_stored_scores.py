@@ -121,6 +121,8 @@ async def test_every_change_of_the_evidence_gives_another_digest(store: Store) -
         UnitState(ONE, None),
         UnitState(ONE, UnitOutcome.NOT_ATTEMPTED),
         UnitState(ONE, UnitOutcome.NOT_ATTEMPTED, 0, "x"),
+        UnitState(ONE, UnitOutcome.NOT_ATTEMPTED, 0, "y"),
+        UnitState(ONE, UnitOutcome.NOT_ATTEMPTED, 1, "y"),
         UnitState(replace(ONE, repeat=2), None),
         UnitState(replace(ONE, case_id="2"), None),
         UnitState(replace(ONE, case_id="1|1|valid|0\n1:2"), None),
@@ -148,7 +150,7 @@ async def test_every_change_of_the_evidence_gives_another_digest(store: Store) -
     await note()
     await store.end_session(other, 0, {"models": {"m": 1}})
     await note()
-    assert len(set(seen)) == len(seen) == 20
+    assert len(set(seen)) == len(seen) == 22
 
 
 async def test_outcomes_that_change_places_give_another_digest(store: Store) -> None:
@@ -159,3 +161,12 @@ async def test_outcomes_that_change_places_give_another_digest(store: Store) -> 
             await store.finish_unit(run, UnitState(replace(ONE, case_id=case), UnitOutcome(outcome)), [])
         seen.add(await store.evidence_digest(run))
     assert len(seen) == 2
+
+
+async def test_the_ids_of_cases_are_in_the_digest(store: Store) -> None:
+    seen = set()
+    for case in ("a", "b", "a"):
+        run = await store.save_run(None, case * 64 if not seen else f"{len(seen)}{case}" * 32, "triage", {})
+        await store.finish_unit(run.id, UnitState(replace(ONE, case_id=case), UnitOutcome.VALID), [])
+        seen.add(await store.evidence_digest(run.id))
+    assert len(seen) == 2, "and nothing else of a run is"

@@ -345,6 +345,25 @@ async def test_of_two_scorings_at_once_the_later_one_stands_whole(
         assert values == [one for one in values if one is not None]
 
 
+async def test_an_answer_that_comes_while_the_run_is_scored_makes_that_score_outdated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with built_run(tmp_path, PLAN) as built:
+        await answer_all(built)
+        replace_records = Store.replace_records
+
+        async def late(store: Store, *args: Any, **options: Any) -> None:
+            monkeypatch.setattr(Store, "replace_records", replace_records)
+            await _answered(built)
+            await store.replace_records(*args, **options)
+
+        monkeypatch.setattr(Store, "replace_records", late)
+        first = await ask(built)
+        again = await ask(built)
+        assert again.made
+        assert [one.score["rows"][0]["to_complete"] for one in (first, again)] == [1, 0]
+
+
 async def test_numbers_of_another_scoring_are_not_taken_for_these(tmp_path: Path) -> None:
     async with built_run(tmp_path, PLAN) as built:
         await answer_all(built)
