@@ -8,8 +8,6 @@ import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, Final, Generic, TypeVar
 
-from harness.errors import StoreError
-
 Result = TypeVar("Result")
 Item = TypeVar("Item")
 
@@ -17,7 +15,6 @@ AHEAD: Final = 2
 """Items that are made before they are asked for."""
 
 _LOOK_EVERY_S: Final = 0.2
-_MAIN: Final = threading.main_thread()
 
 
 def run_apart(work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
@@ -58,12 +55,7 @@ class _Maker(Generic[Item]):
     def items(self) -> Iterator[Item]:
         """Yield what is made. Raises what the iterator raises."""
         while True:
-            try:
-                item = self._made.get(timeout=_LOOK_EVERY_S)
-            except queue.Empty:
-                if self.thread.is_alive() or not self._made.empty():
-                    continue
-                raise StoreError("the program is ending; nothing more is read") from None
+            item = self._made.get()
             if item is None:
                 break
             yield item
@@ -106,8 +98,8 @@ class _Maker(Generic[Item]):
             await _closed(items)
 
     def _put(self, item: Item | None) -> bool:
-        """Hand an item over when there is room; False once nobody wants it, or the program ends."""
-        while not self._stopped.is_set() and _MAIN.is_alive():
+        """Hand an item over when there is room; False once nobody wants it."""
+        while not self._stopped.is_set():
             try:
                 self._made.put(item, timeout=_LOOK_EVERY_S)
             except queue.Full:

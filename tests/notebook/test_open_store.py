@@ -109,10 +109,11 @@ def test_filters_leave_exactly_what_they_say(bulk: Path) -> None:
     assert (none.num_rows, none.schema.names) == (0, [column.name for column in RECORDS])
 
 
+@pytest.mark.parametrize("only", [{"models": "beta"}, {"conditions": "both"}, {"conditions": "opg"}])
 async def test_units_that_are_not_wanted_are_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, only: dict[str, Any]
 ) -> None:
-    async with built_run(tmp_path, bulk_plan(30)) as built:
+    async with built_run(tmp_path, bulk_plan(30, ("alpha", "beta"), conditions=("both", "opg"))) as built:
         await fill(built)
         read: list[int] = []
         exchanges = Store.exchanges
@@ -124,8 +125,9 @@ async def test_units_that_are_not_wanted_are_not_read(
 
         monkeypatch.setattr(Store, "exchanges", counted)
         with harness.open_store(tmp_path / "store.sqlite3") as store:
-            rows = store.records(models="beta").to_pylist()
-    assert len(rows) == 30 and {row["model"] for row in rows} == {"beta"}
+            rows = store.records(**only).to_pylist()
+    assert len(rows) == 60
+    assert all(row[name.removesuffix("s")] == value for row in rows for name, value in only.items())
     assert len(read) == sum(row["sends"] for row in rows)
 
 
@@ -160,6 +162,18 @@ def test_scores_and_metrics_are_those_of_harness_score(bulk: Path, caplog: pytes
         of_units = by_unit[model, "case_f1"]
         assert len(of_units) == metric["n"]
         assert sum(of_units) / len(of_units) == pytest.approx(metric["value"], abs=1e-12)
+
+
+async def test_units_of_a_union_stand_once_in_their_own_condition(tmp_path: Path) -> None:
+    plan = bulk_plan(6, ("alpha",), conditions=("both", "opg"))
+    async with built_run(tmp_path, plan) as built:
+        await fill(built)
+    with harness.open_store(tmp_path / "store.sqlite3") as store:
+        metrics, scores = store.metrics().to_pylist(), store.scores().to_pylist()
+    assert {row["condition"] for row in metrics} == {"both", "opg", "ablation"}
+    units = [(row["condition"], row["case_id"], row["metric"]) for row in scores]
+    assert {condition for condition, _, _ in units} == {"both", "opg"}
+    assert len(units) == len({*units}) == 6 * 2 * 5
 
 
 async def derived(path: Path) -> dict[tuple[Any, ...], Any]:
