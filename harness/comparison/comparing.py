@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from harness.benchmarks.base import Benchmark
+from harness.benchmarks.scored import ScoreTable
 from harness.comparison.common_cases import CommonCases, Reading, common_cases
 from harness.comparison.contenders import Contender
 from harness.comparison.family import Adjusted, Pair, adjusted_p, pairs_of, shown_against
@@ -56,7 +57,7 @@ def compare(
     _check(contenders, baseline)
     contenders = sorted(contenders, key=lambda one: one.label)
     table = benchmark.table(condition)
-    paths = _paths(metrics, table.main_metric, condition)
+    paths = _paths(metrics, table, condition)
     common = common_cases(contenders, reading)
     if not common.ids:
         raise ConfigError(_nothing(common, contenders))
@@ -164,12 +165,13 @@ def _check(contenders: Sequence[Contender], baseline: str | None) -> None:
         raise ConfigError(f"the baseline {baseline!r} is none of those compared{known}")
 
 
-def _paths(metrics: Sequence[str] | None, main: str | None, condition: str) -> list[str]:
+def _paths(metrics: Sequence[str] | None, table: ScoreTable, condition: str) -> list[str]:
     if metrics:
         return list(dict.fromkeys(metrics))
-    if main is None:
-        raise ConfigError(f"condition {condition!r} has no metric that ranks; name one with --metric")
-    return [main]
+    if table.main_metric is None:
+        known = ", ".join(column.path for column in table.columns) or "none"
+        raise ConfigError(f"condition {condition!r} has no metric that ranks; name one by --metric: {known}")
+    return [table.main_metric]
 
 
 def _verdict(found: PairTest, *, is_rejected: bool) -> Verdict:
