@@ -15,7 +15,7 @@ _READINGS: Final = {
     "valid_only": "valid answers only",
 }
 _DIFFERENCES: Final = (("diff", 9), ("95% CI", 16), ("p", 8), ("adj. p", 8))
-_VERDICT: Final = 12
+_VERDICT: Final = 13
 _VALUES: Final = (("value", 9), ("first", 8), ("ranks", 8))
 _LEAST_NAME: Final = 12
 _LISTED: Final = 4
@@ -193,13 +193,21 @@ def _difference(one: Json, metric: Json, name: int, width: int) -> Iterator[str]
         _p(one["p_adjusted"]),
     ]
     line = "".join(f"{cell:>{size}}" for cell, (_, size) in zip(cells, _DIFFERENCES, strict=True))
-    yield from _named("  ", one["a"], name, f"{line}  {one['verdict'].removeprefix('A ')}")
+    yield from _named("  ", one["a"], name, f"{line}  {_verdict(one['verdict'], metric['better'])}")
     told = [*_effect(one), *one["notes"]]
     said = {value["reason"] for value in metric["values"] if value["reason"] is not None}
     if any(note.removeprefix("not compared: ") in said for note in one["notes"]):
         told = ["not compared: no value, see above"]
     if told:
         yield from wrap(f"      {'; '.join(told)}", width, indent="      ")
+
+
+def _verdict(verdict: str, better: str | None) -> str:
+    """Return a verdict about the row, which says what it means where the better end is not the usual one."""
+    word = verdict.removeprefix("A ")
+    if better != "lower" or word == verdict:
+        return word
+    return f"{word}, {'better' if word == 'lower' else 'worse'}"
 
 
 def _effect(one: Json) -> Iterator[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Final
 
 import numpy as np
 
@@ -32,6 +33,9 @@ from harness.errors import ConfigError
 from harness.nearest import nearest_or_known
 from harness.scoring.many_tests import RATE
 from harness.scoring.resampling import Resampling
+
+_DECIMALS: Final = 3
+"""Of values and differences at least: a difference is smaller than what it is made of."""
 
 
 def compare(
@@ -81,7 +85,6 @@ def compare(
         chosen_by_looking=baseline is None and against is not None,
     )
     differences = tested.differences(correction, against)
-    heads = {column.path: (" ".join(column.head).strip(), column.decimals) for column in table.columns}
     return Comparison(
         benchmark=benchmark.name,
         condition=condition,
@@ -90,18 +93,7 @@ def compare(
         contenders=tuple(contenders[place] for place in order),
         family=family,
         cases=_cases(common, contenders),
-        metrics=tuple(
-            MetricResult(
-                path,
-                *heads.get(path, ("", 3)),
-                better.get(path),
-                *tests[path],
-                ranked(contenders, sides, path, better.get(path)),
-                tuple(one for one in differences if one.path == path),
-                value_notes(contenders, sides, path, reading),
-            )
-            for path in paths
-        ),
+        metrics=tuple(_results(tested, table, differences, better, reading)),
         resampling=drawing.described(),
         warnings=warnings_of(contenders, common, reading),
         not_compared=tuple(not_compared),
@@ -149,6 +141,29 @@ class _Tested:
             effect=found.effect,
             notes=pair_notes(found),
             shown=against is None or against in pair,
+        )
+
+
+def _results(
+    tested: _Tested,
+    table: ScoreTable,
+    differences: Sequence[Difference],
+    better: Mapping[str, Better],
+    reading: Reading,
+) -> Iterator[MetricResult]:
+    columns = {column.path: column for column in table.columns}
+    for path, (test, why) in tested.tests.items():
+        column = columns.get(path)
+        yield MetricResult(
+            path=path,
+            head="" if column is None else " ".join(column.head).strip(),
+            decimals=_DECIMALS if column is None else max(column.decimals, _DECIMALS),
+            better=better.get(path),
+            test=test,
+            why=why,
+            values=ranked(tested.contenders, tested.sides, path, better.get(path)),
+            differences=tuple(one for one in differences if one.path == path),
+            notes=value_notes(tested.contenders, tested.sides, path, reading),
         )
 
 
