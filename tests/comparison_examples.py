@@ -28,7 +28,7 @@ class Marks(Task):
     def table(self, condition: str) -> ScoreTable:
         return ScoreTable(
             numbers=("mark", "weight"),
-            main_metric="mean",
+            main_metric=None if condition == "prose" else "mean",
             columns=(
                 MetricColumn("mean", ("", "mean")),
                 MetricColumn("right", ("all", "right")),

@@ -15,7 +15,7 @@ _READINGS: Final = {
     "valid_only": "valid answers only",
 }
 _DIFFERENCES: Final = (("diff", 9), ("95% CI", 16), ("p", 8), ("adj. p", 8))
-_VERDICT: Final = 12
+_VERDICT: Final = 13
 _VALUES: Final = (("value", 9), ("first", 8), ("ranks", 8))
 _LEAST_NAME: Final = 12
 _LISTED: Final = 4
@@ -155,7 +155,7 @@ def _difference_lines(metric: Json, found: Json, width: int) -> Iterator[str]:
         yield f"against {printable(other)}:"  # whole, also where it is longer than a line
         for one in rows:
             if one["b"] == other:
-                yield from _difference(one, metric["decimals"], name, width)
+                yield from _difference(one, metric, name, width)
 
 
 def _towards(one: Json, against: str | None) -> Json:
@@ -183,8 +183,8 @@ def _towards(one: Json, against: str | None) -> Json:
     }
 
 
-def _difference(one: Json, decimals: int, name: int, width: int) -> Iterator[str]:
-    value = one["difference"]
+def _difference(one: Json, metric: Json, name: int, width: int) -> Iterator[str]:
+    decimals, value = metric["decimals"], one["difference"]
     interval = one["ci"]
     cells = [
         "-" if value is None else _signed(value, decimals),
@@ -193,10 +193,21 @@ def _difference(one: Json, decimals: int, name: int, width: int) -> Iterator[str
         _p(one["p_adjusted"]),
     ]
     line = "".join(f"{cell:>{size}}" for cell, (_, size) in zip(cells, _DIFFERENCES, strict=True))
-    yield from _named("  ", one["a"], name, f"{line}  {one['verdict'].removeprefix('A ')}")
+    yield from _named("  ", one["a"], name, f"{line}  {_verdict(one['verdict'], metric['better'])}")
     told = [*_effect(one), *one["notes"]]
+    said = {value["reason"] for value in metric["values"] if value["reason"] is not None}
+    if any(note.removeprefix("not compared: ") in said for note in one["notes"]):
+        told = ["not compared: no value, see above"]
     if told:
         yield from wrap(f"      {'; '.join(told)}", width, indent="      ")
+
+
+def _verdict(verdict: str, better: str | None) -> str:
+    """Return a verdict about the row, which says what it means where the better end is not the usual one."""
+    word = verdict.removeprefix("A ")
+    if better != "lower" or word == verdict:
+        return word
+    return f"{word}, {'better' if word == 'lower' else 'worse'}"
 
 
 def _effect(one: Json) -> Iterator[str]:

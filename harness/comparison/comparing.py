@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Final
 
 import numpy as np
 
 from harness.benchmarks.base import Benchmark
+from harness.benchmarks.scored import ScoreTable
 from harness.comparison.common_cases import CommonCases, Reading, common_cases
 from harness.comparison.contenders import Contender
 from harness.comparison.family import Adjusted, Pair, adjusted_p, pairs_of, shown_against
@@ -31,6 +33,9 @@ from harness.errors import ConfigError
 from harness.nearest import nearest_or_known
 from harness.scoring.many_tests import RATE
 from harness.scoring.resampling import Resampling
+
+_DECIMALS: Final = 3
+"""Of values and differences at least: a difference is smaller than what it is made of."""
 
 
 def compare(
@@ -56,7 +61,7 @@ def compare(
     _check(contenders, baseline)
     contenders = sorted(contenders, key=lambda one: one.label)
     table = benchmark.table(condition)
-    paths = _paths(metrics, table.main_metric, condition)
+    paths = _paths(metrics, table, condition)
     common = common_cases(contenders, reading)
     if not common.ids:
         raise ConfigError(_nothing(common, contenders))
@@ -80,7 +85,6 @@ def compare(
         chosen_by_looking=baseline is None and against is not None,
     )
     differences = tested.differences(correction, against)
-    heads = {column.path: (" ".join(column.head).strip(), column.decimals) for column in table.columns}
     return Comparison(
         benchmark=benchmark.name,
         condition=condition,
@@ -89,18 +93,7 @@ def compare(
         contenders=tuple(contenders[place] for place in order),
         family=family,
         cases=_cases(common, contenders),
-        metrics=tuple(
-            MetricResult(
-                path,
-                *heads.get(path, ("", 3)),
-                better.get(path),
-                *tests[path],
-                ranked(contenders, sides, path, better.get(path)),
-                tuple(one for one in differences if one.path == path),
-                value_notes(contenders, sides, path, reading),
-            )
-            for path in paths
-        ),
+        metrics=tuple(_results(tested, table, differences, better, reading)),
         resampling=drawing.described(),
         warnings=warnings_of(contenders, common, reading),
         not_compared=tuple(not_compared),
@@ -151,6 +144,29 @@ class _Tested:
         )
 
 
+def _results(
+    tested: _Tested,
+    table: ScoreTable,
+    differences: Sequence[Difference],
+    better: Mapping[str, Better],
+    reading: Reading,
+) -> Iterator[MetricResult]:
+    columns = {column.path: column for column in table.columns}
+    for path, (test, why) in tested.tests.items():
+        column = columns.get(path)
+        yield MetricResult(
+            path=path,
+            head="" if column is None else " ".join(column.head).strip(),
+            decimals=_DECIMALS if column is None else max(column.decimals, _DECIMALS),
+            better=better.get(path),
+            test=test,
+            why=why,
+            values=ranked(tested.contenders, tested.sides, path, better.get(path)),
+            differences=tuple(one for one in differences if one.path == path),
+            notes=value_notes(tested.contenders, tested.sides, path, reading),
+        )
+
+
 def _check(contenders: Sequence[Contender], baseline: str | None) -> None:
     labels = [one.label for one in contenders]
     if len(labels) < 2:
@@ -164,12 +180,13 @@ def _check(contenders: Sequence[Contender], baseline: str | None) -> None:
         raise ConfigError(f"the baseline {baseline!r} is none of those compared{known}")
 
 
-def _paths(metrics: Sequence[str] | None, main: str | None, condition: str) -> list[str]:
+def _paths(metrics: Sequence[str] | None, table: ScoreTable, condition: str) -> list[str]:
     if metrics:
         return list(dict.fromkeys(metrics))
-    if main is None:
-        raise ConfigError(f"condition {condition!r} has no metric that ranks; name one with --metric")
-    return [main]
+    if table.main_metric is None:
+        known = ", ".join(column.path for column in table.columns) or "none"
+        raise ConfigError(f"condition {condition!r} has no metric that ranks; name one by --metric: {known}")
+    return [table.main_metric]
 
 
 def _verdict(found: PairTest, *, is_rejected: bool) -> Verdict:

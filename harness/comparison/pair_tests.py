@@ -53,8 +53,10 @@ def choose_test(
     Those without a value of it, who are not compared, have no say.
     """
     if not independent:
-        return "bootstrap", "groups of cases, or cases with their repeats, are drawn together"
+        return "bootstrap", "cases come in groups or have several units, which are drawn together"
     known = [side for side in sides if side.values[path].reason is None]
+    if not known:
+        return "bootstrap", "nobody has a value"
     if not all(path in side.by_unit for side in known):
         return "bootstrap", "no case has a value of its own, of which it is the mean"
     if all(np.isin(side.by_unit[path], (0.0, 1.0)).all() for side in known):

@@ -98,12 +98,20 @@ def test_what_turns_round_turns_the_effect_too() -> None:
     assert compare_table._towards(one, None) is one
 
 
+def test_a_verdict_says_what_is_worse_where_less_is_better() -> None:
+    sides = contender("a", marks(1, shift=1)), contender("b", marks(2))
+    text = shown(*sides, metrics=["errors"]).split("against b:")[1]
+    assert text.splitlines()[1].endswith("lower, better")
+    text = shown(*sides, metrics=["mean"]).split("against b:")[1]
+    assert text.splitlines()[1].endswith("  higher")
+
+
 def test_a_value_that_is_missing_says_why() -> None:
     half = marks(2)
     half[:3] = UNGRADED
     text = shown(contender("a", marks(1)), contender("b", half))
     assert "no value: 3 of 60 answers have no grade" in text
-    assert "not compared: 3 of 60 answers have no grade" in text
+    assert "not compared: no value, see above" in text
     assert "nan" not in text.casefold().replace("explanation", "")
 
 

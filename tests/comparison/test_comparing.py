@@ -280,6 +280,11 @@ def test_a_score_without_grades_is_not_compared_and_says_why() -> None:
     assert last.reason == "30 of 120 answers have no grade"
 
 
+def test_where_nobody_has_a_value_no_test_is_pretended() -> None:
+    sides = [contender(name, np.full(20, UNGRADED)) for name in "ab"]
+    assert only(compared(*sides)).why == "nobody has a value"
+
+
 def test_an_incomplete_model_is_told_loudly_and_has_no_rank() -> None:
     found = compared(
         contender("whole", marks(1)),
@@ -323,6 +328,7 @@ def test_a_rank_test_that_points_elsewhere_than_the_mean_says_so() -> None:
     (("a", "a"), {}, "two contenders are called 'a'"),
     (("a", "b"), {"baseline": "bb"}, "the baseline 'bb' is none of those compared"),
     (("a", "b"), {"metrics": ["maen"]}, "no comparison of 'maen'.*did you mean 'mean'"),
+    (("a", "b"), {"condition": "prose"}, "'prose' has no metric that ranks; .* --metric: mean, right,"),
     (("a", "b"), {"condition": "talk"}, "rows of condition 'talk' of marks are not compared"),
 ])  # fmt: skip
 def test_what_cannot_be_compared_is_refused(names: tuple[str, ...], options: Any, told: str) -> None:
