@@ -17,7 +17,9 @@ from pathlib import Path
 import pytest
 
 LINKS = {name: f"harness/{name}" for name in ("providers", "schemas", "prompts", "cache")}
-DATA_SUFFIXES = {".json", ".jsonl", ".toml", ".txt", ".md", ".png", ".jpg", ".mp4", ".typed", ".html", ".css", ".csv"}
+DATA_SUFFIXES = {
+    ".css", ".csv", ".html", ".jpg", ".json", ".jsonl", ".md", ".mp4", ".png", ".toml", ".txt", ".typed",
+}  # fmt: skip
 MODULE_LINES = 400
 FUNCTION_LINES = 60
 
