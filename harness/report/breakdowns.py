@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from harness.benchmarks.details import Against, Breakdown, Change, Matrix, Measured
+from harness.benchmarks.scored import MetricColumn
 from harness.report.cells import DECIMALS, difference_cell, metric_cell
 from harness.report.document import (
     Cell,
@@ -25,6 +26,7 @@ from harness.report.document import (
 from harness.report.part_ids import PartIds
 from harness.report.phrases import count
 from harness.report.score_view import ConditionView, Json, metrics_of, row_name, value_of
+from harness.report.table_truth import doubtful_intervals
 
 LINES_SHOWN: Final = 8
 """So many models are drawn as lines, the first of the leaderboard: more cannot be told apart."""
@@ -48,7 +50,7 @@ def breakdown(view: ConditionView, detail: Breakdown, ids: PartIds, prefix: str)
         [Column(path, label, f"{path} ({detail.groups})") for label, path in paths.items()],
         [_metrics_row(row, list(paths.values())) for row in rows],
         caption=f"Columns: {detail.groups}; values: {detail.values}, as answered",
-        notes=[*_group_sizes(rows, paths), *_missing(detail, paths)],
+        notes=[*_group_sizes(rows, paths), *_missing(detail, paths), *_doubtful(rows, paths)],
     )
     yield table
     drawing = None if detail.figure is None else _drawing(detail, table)
@@ -205,6 +207,11 @@ def _group_sizes(rows: Sequence[Json], paths: Mapping[str, str]) -> Iterator[str
         for label, ns in sizes.items()
     )
     yield f"n differs between rows, so that such columns are not of the same cases: {told}"
+
+
+def _doubtful(rows: Sequence[Json], paths: Mapping[str, str]) -> Iterator[str]:
+    columns = [MetricColumn(path, ("", label)) for label, path in paths.items()]
+    yield from doubtful_intervals(rows, columns, "as_answered")
 
 
 def _missing(detail: Breakdown, paths: Mapping[str, str]) -> Iterator[str]:

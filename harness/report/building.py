@@ -105,9 +105,11 @@ def _is_graded(benchmark: Benchmark) -> bool:
 
 
 def _run_view(scored: ScoredRun) -> RunView:
-    score, benchmark = scored.score, scored.stored.benchmark
+    score, stored = scored.score, scored.stored
+    # Rows of a step are named by the conditions of the answers; what was printed of it, by its own.
+    own = None if stored.manifest.step is None else next(iter(stored.conditions))
     views = [
-        ConditionView(score, benchmark, condition, tuple(published(score["benchmark"], condition)))
+        ConditionView(score, stored.benchmark, condition, published(score["benchmark"], own or condition))
         for condition in conditions_of(score)
     ]
     return RunView(scored, views)

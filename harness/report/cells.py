@@ -14,6 +14,9 @@ from harness.report.score_view import Json
 DECIMALS: Final = 3
 """Of a metric that no column of a table gives another number of decimals."""
 
+ABSENT: Final = "-"
+"""What a cell shows in which nothing can stand, so that nothing is to be said of it."""
+
 EMPTY: Final = ""
 """What an empty cell shows."""
 
@@ -21,7 +24,8 @@ EMPTY: Final = ""
 def metric_cell(metric: Json | None, column: MetricColumn | None = None) -> Cell:
     """Return the cell of one number of the scores; without a value it says why. Raises ValueError without n.
 
-    `column` says how many decimals its paper prints, and how small or named values are shown.
+    What is to be said of its interval stands below the table: `table_truth.doubtful_intervals`. `column`
+    says how many decimals its paper prints, and how small or named values are shown.
     """
     if metric is None:
         return empty_cell("this row has no such number")
@@ -32,12 +36,17 @@ def metric_cell(metric: Json | None, column: MetricColumn | None = None) -> Cell
         raise ValueError(f"a number is shown with its n only, and {value!r} has none")
     low, high = metric["ci"] or (None, None)
     named = None if column is None else _named(value, column)
+    note = metric["reason"] or ""
     if named is not None:
-        return Cell(named, value, n, note=_note(metric))
+        return Cell(named, value, n, note=note)
     decimals = DECIMALS if column is None else column.decimals
     text, interval = shown(value, low, high, decimals=decimals, n=n)
-    tone: Tone = "note" if metric["reason"] is not None or "ci_note" in metric else "plain"
-    return Cell(text, value, n, low, high, interval, _note(metric), tone)
+    return Cell(text, value, n, low, high, interval, note, "note" if note else "plain")
+
+
+def absent_cell() -> Cell:
+    """Return a cell in which nothing can stand: the rank of a baseline, what a paper does not print."""
+    return Cell(ABSENT, None)
 
 
 def empty_cell(why: str) -> Cell:
@@ -101,12 +110,3 @@ def _named(value: float, column: MetricColumn) -> str | None:
     if column.least is not None and 0 <= value < column.least:
         return f"<{column.least:.{column.decimals}f}"
     return None
-
-
-def _note(metric: Json) -> str:
-    notes = [metric["reason"] or "", metric.get("ci_note", "")]
-    if metric["ci"] is None and "ci_reason" in metric:
-        notes.append(f"no interval: {metric['ci_reason']}")
-    if "sd" in metric:
-        notes.append(f"SD over repeats {amount(metric['sd'], 2)}")
-    return "; ".join(note for note in notes if note)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from harness.benchmarks.scored import MetricColumn
 from harness.report.cells import (
     DECIMALS,
+    absent_cell,
     difference_cell,
     empty_cell,
     metric_cell,
@@ -27,15 +28,24 @@ def published_rows(view: ConditionView, leading: int) -> Iterator[TableRow]:
         by_path = {one.path: one for one in values}
         if not any(path in by_path for path in paths):
             continue
-        notes = dict.fromkeys(text for one in values if one.path in paths for text in _said(one, view))
+        notes = dict.fromkeys(text for one in values if one.path in paths for text in _said(one))
         cells = [
-            printed_cell(one.value, one.low, one.high, _decimals(view, path), f"printed in {one.source}")
+            printed_cell(one.value, one.low, one.high, _decimals(view, path))
             if (one := by_path.get(path)) is not None
-            else empty_cell("not printed")
+            else absent_cell()
             for path in paths
         ]
-        empty = empty_cell("the paper does not print it in this form")
-        yield TableRow(f"{subject} (published)", [*[empty] * leading, *cells], "published", tuple(notes))
+        row = [*[absent_cell()] * leading, *cells]
+        yield TableRow(f"{subject} (published)", row, "published", tuple(notes))
+
+
+def published_notes(view: ConditionView) -> Iterator[str]:
+    """Yield what is to be said of all rows that `published_rows` gives."""
+    paths = [column.path for column in view.columns]
+    if any(one.path in paths for one in view.printed):
+        yield "published: as the paper prints it, without n; its cases, prompts and dates may be others"
+        if view.score["synthetic"]:
+            yield "published numbers are of the paper's own cases, and those here are synthetic"
 
 
 def published_differences(view: ConditionView, ids: PartIds, prefix: str) -> Iterator[Part]:
@@ -102,10 +112,8 @@ def _line(
     )
 
 
-def _said(one: PublishedValue, view: ConditionView) -> Iterator[str]:
+def _said(one: PublishedValue) -> Iterator[str]:
     yield f"printed in {one.source}"
-    if view.score["synthetic"]:
-        yield "printed of the paper's own cases; those here are synthetic, so that nothing is compared"
     if one.note:
         yield one.note
 

@@ -40,12 +40,11 @@ def test_an_empty_cell_says_why() -> None:
     assert metric_cell(None).note == "this row has no such number"
 
 
-def test_what_is_said_of_a_number_stands_in_its_note() -> None:
-    doubtful = metric((0.5, 0.4, 0.6), ci_note="it may be too narrow", sd=0.0123)
-    assert metric_cell(doubtful).note == "it may be too narrow; SD over repeats 0.012"
-    assert metric_cell(doubtful).tone == "note"
-    constant = metric(1.0, ci_reason="the same in every resample")
-    assert metric_cell(constant).note == "no interval: the same in every resample"
+def test_a_mean_of_some_repeats_alone_says_so_and_intervals_are_not_told_of_cell_by_cell() -> None:
+    partly = metric(0.5) | {"reason": "1 of 3 repeats have no value: nobody graded it"}
+    assert metric_cell(partly).note == "1 of 3 repeats have no value: nobody graded it"
+    assert metric_cell(partly).tone == "note"
+    assert metric_cell(metric((0.5, 0.4, 0.6), ci_note="it may be too narrow")).note == ""
 
 
 def test_small_and_named_values_are_shown_as_their_column_says() -> None:

@@ -166,6 +166,13 @@ def test_a_condition_without_rows_of_models_is_no_fault() -> None:
     assert [type(part) for part in found] == [Table, Figure]
 
 
+def test_the_spread_over_repeats_has_a_table_of_its_own() -> None:
+    rows = [row("alpha", {MAIN: metric(0.5, sd=0.0123), EMR: 0.1}, rank=1)]
+    found = tables(leaderboard(view(rows, repeats=3), PartIds(), "night"))["night-both-repeats"]
+    assert (cell(found, "alpha", MAIN).text, cell(found, "alpha", MAIN).n) == ("0.012", 24)
+    assert cell(found, "alpha", EMR).note == "not every repeat has a value"
+
+
 def test_repeats_and_imported_rows_are_told() -> None:
     rows = [row("alpha", {MAIN: 0.5}, rank=1, imported=True)]
     table = tables(leaderboard(view(rows, repeats=3), PartIds(), "night"))["night-both"]

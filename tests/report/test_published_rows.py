@@ -44,7 +44,8 @@ def test_a_published_row_stands_below_ours_without_rank_and_n() -> None:
     ours = cell(table, "Gemini-3-Flash (published)", MAIN)
     assert (ours.text, ours.value, ours.n) == ("0.302", 0.302, None)
     assert cell(table, "GPT-9 (published)", MAIN).text == "0.300"
-    assert cell(table, "GPT-9 (published)", "rank").text == ""
+    assert cell(table, "GPT-9 (published)", "rank").text == "-"
+    assert any(note.startswith("published: as the paper prints it") for note in table.notes)
     assert table.rows[1].notes == ("printed in Table 1",)
 
 

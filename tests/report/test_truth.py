@@ -6,6 +6,7 @@ import pytest
 from report.score_examples import columns, incomplete, metric, row, table
 
 from harness.offline.score_ranking import UNRANKED
+from harness.report.table_truth import differing_n, doubtful_intervals, own_n, trivially_best
 from harness.report.truth import (
     SATURATED_SHARE,
     THRESHOLDS,
@@ -13,12 +14,8 @@ from harness.report.truth import (
     RowTruth,
     against_baselines,
     cases_left_out,
-    differing_n,
-    doubtful_intervals,
-    own_n,
     row_truth,
     saturated,
-    trivially_best,
     unranked,
     unusable_answers,
 )
@@ -182,6 +179,10 @@ def test_what_is_doubtful_about_intervals_is_told_with_whose_they_are() -> None:
         "95 % interval: it may be too narrow (x: alpha)",
         "95 % interval: it does not hold the number itself, as few cases decide the number: do not rely on "
         "it (x: beta)",
+    ]
+    without = [row("alpha", {"x": metric(1.0, ci_reason="the same in every resample")})]
+    assert [*doubtful_intervals(without, ANY, "as_answered")] == [
+        "95 % interval: there is none: the same in every resample (x: alpha)"
     ]
 
 
