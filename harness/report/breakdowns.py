@@ -1,0 +1,273 @@
+"""What a benchmark shows beside its leaderboard (`Benchmark.details`): a table each, and mostly a figure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from harness.benchmarks.details import Against, Breakdown, Change, Matrix, Measured
+from harness.benchmarks.scored import MetricColumn
+from harness.report.cells import DECIMALS, difference_cell, metric_cell
+from harness.report.document import (
+    Cell,
+    Column,
+    Drawing,
+    Figure,
+    HeatMap,
+    Joined,
+    Lines,
+    Part,
+    Point,
+    Scatter,
+    Table,
+    TableRow,
+)
+from harness.report.part_ids import PartIds
+from harness.report.phrases import count
+from harness.report.score_view import ConditionView, Json, metrics_of, row_name, value_of
+from harness.report.table_truth import doubtful_intervals
+
+LINES_SHOWN: Final = 8
+"""So many models are drawn as lines, the first of the leaderboard: more cannot be told apart."""
+MATRICES_SHOWN: Final = 4
+"""Of so many models the matrix is drawn, the first of the leaderboard; the table has all."""
+
+
+def breakdown(view: ConditionView, detail: Breakdown, ids: PartIds, prefix: str) -> Iterator[Part]:
+    """Yield one metric over groups, of all rows that have any; groups without a value are left out."""
+    paths = {
+        label: path
+        for label, path in detail.paths.items()
+        if any(value_of(row, path) is not None for row in view.rows)
+    }
+    rows = [row for row in view.rows if any(value_of(row, path) is not None for path in paths.values())]
+    if not rows:
+        return
+    table = Table(
+        ids.make(prefix, view.condition, detail.id),
+        f"{view.condition}: {detail.title}",
+        [Column(path, label, f"{path} ({detail.groups})") for label, path in paths.items()],
+        [_metrics_row(row, list(paths.values())) for row in rows],
+        caption=f"Columns: {detail.groups}; values: {detail.values}, as answered",
+        notes=[*_group_sizes(rows, paths), *_missing(detail, paths), *_doubtful(rows, paths)],
+    )
+    yield table
+    drawing = None if detail.figure is None else _drawing(detail, table)
+    if drawing is not None:
+        yield Figure(
+            ids.make(table.id, "figure"),
+            table.title,
+            f"{detail.values} of {count(len(_names(drawing)), 'row')} over {count(len(paths), 'group')} "
+            f"({detail.groups}).",
+            drawing,
+            table.id,
+            _fewer(table) if isinstance(drawing, Lines) else "",
+        )
+
+
+def matrix(view: ConditionView, detail: Matrix, ids: PartIds, prefix: str) -> Iterator[Part]:
+    """Yield a confusion matrix a model: one table of all, and heat maps of the first models."""
+    columns = list(dict.fromkeys(label for paths in detail.paths.values() for label in paths))
+    models = [row for row in view.models if _has_any(row, detail)]
+    if not models:
+        return
+    present = {
+        label: paths
+        for label, paths in detail.paths.items()
+        if any(value_of(row, path) is not None for row in models for path in paths.values())
+    }
+    lines = [
+        TableRow(
+            f"{row_name(row)} / {label}",
+            [metric_cell(row["as_answered"].get(paths.get(column, ""))) for column in columns],
+        )
+        for row in models
+        for label, paths in present.items()
+    ]
+    table = Table(
+        ids.make(prefix, view.condition, detail.id),
+        f"{view.condition}: {detail.title}",
+        [Column(f"column.{column}", column, f"{detail.columns}: {column}") for column in columns],
+        lines,
+        names=f"model / {detail.rows}",
+        caption=f"Rows: {detail.rows}; columns: {detail.columns}; values: shares of the row, as answered",
+    )
+    yield table
+    for place, row in enumerate(models[:MATRICES_SHOWN]):
+        own = lines[place * len(present) : (place + 1) * len(present)]
+        yield Figure(
+            ids.make(table.id, "figure", row["model"]),
+            f"{detail.title}: {row_name(row)}",
+            f"Shares by {detail.rows} (rows) and {detail.columns} (columns) of {row_name(row)}.",
+            HeatMap(
+                list(present),
+                columns,
+                [_numbers(line.cells) for line in own],
+                [[cell.text for cell in line.cells] for line in own],
+                detail.columns,
+                "share",
+                0.0,
+                1.0,
+            ),
+            table.id,
+            f"Rows: {detail.rows}",
+        )
+
+
+def against(view: ConditionView, detail: Against, ids: PartIds, prefix: str) -> Iterator[Part]:
+    """Yield two metrics of each row, one against the other."""
+    rows = [row for row in view.rows if _has_both(row, detail.x, detail.y)]
+    if not rows:
+        return
+    table = Table(
+        ids.make(prefix, view.condition, detail.id),
+        f"{view.condition}: {detail.title}",
+        [_measured_column(one) for one in (detail.x, detail.y)],
+        [_metrics_row(row, [detail.x.path, detail.y.path]) for row in rows],
+        caption="As answered",
+    )
+    yield table
+    points = [
+        Point(row_name(row), _value(row, detail.x), _value(row, detail.y), mark=row["kind"]) for row in rows
+    ]
+    yield Figure(
+        ids.make(table.id, "figure"),
+        table.title,
+        f"{detail.y.label} (upwards) against {detail.x.label} of {count(len(points), 'row')}.",
+        Scatter(points, detail.x.label, detail.y.label),
+        table.id,
+    )
+
+
+def change(view: ConditionView, detail: Change, ids: PartIds, prefix: str) -> Iterator[Part]:
+    """Yield a metric of each row before and after, and the difference."""
+    rows = [row for row in view.models if _has_both(row, detail.before, detail.after)]
+    if not rows:
+        return
+    before, after = detail.before, detail.after
+    table = Table(
+        ids.make(prefix, view.condition, detail.id),
+        f"{view.condition}: {detail.title}",
+        [
+            *map(_measured_column, (before, after)),
+            Column(f"{after.path}.difference", "difference", f"{after.label} less {before.label}"),
+        ],
+        [
+            TableRow(
+                row_name(row),
+                [*_metrics_row(row, [before.path, after.path]).cells, _difference(row, before, after)],
+                row["kind"],
+            )
+            for row in rows
+        ],
+        caption="As answered",
+    )
+    yield table
+    yield Figure(
+        ids.make(table.id, "figure"),
+        table.title,
+        f"{before.label} and {after.label} of {count(len(rows), 'model')}, joined.",
+        Joined(
+            {row_name(row): (_value(row, before), _value(row, after)) for row in rows},
+            before.label,
+            after.label,
+            detail.title,
+        ),
+        table.id,
+    )
+
+
+def _metrics_row(row: Json, paths: Sequence[str]) -> TableRow:
+    return TableRow(row_name(row), [metric_cell(row["as_answered"].get(path)) for path in paths], row["kind"])
+
+
+def _measured_column(one: Measured) -> Column:
+    side = {"higher": "higher is better", "lower": "lower is better", None: "no side is the better one"}
+    return Column(one.path, one.label, f"{one.path}: {side[one.better]}")
+
+
+def _difference(row: Json, before: Measured, after: Measured) -> Cell:
+    n = min(row["as_answered"][one.path]["n"] for one in (before, after))
+    return difference_cell(_value(row, after) - _value(row, before), n, DECIMALS)
+
+
+def _group_sizes(rows: Sequence[Json], paths: Mapping[str, str]) -> Iterator[str]:
+    """Say how many cases each group has, where all rows agree on that; else the cells' own n are told."""
+    sizes = {label: {metric["n"] for _, metric in metrics_of(rows, path)} for label, path in paths.items()}
+    if all(len(ns) == 1 for ns in sizes.values()):
+        each = {ns.pop() for ns in map(set, sizes.values())}
+        told = f"{each.pop():,} everywhere" if len(each) == 1 else ""
+        yield "n by group: " + (
+            told or ", ".join(f"{label}: {next(iter(ns)):,}" for label, ns in sizes.items())
+        )
+        return
+    told = ", ".join(
+        f"{label}: {min(ns):,}" if len(ns) == 1 else f"{label}: {min(ns):,} to {max(ns):,}"
+        for label, ns in sizes.items()
+    )
+    yield f"n differs between rows, so that such columns are not of the same cases: {told}"
+
+
+def _doubtful(rows: Sequence[Json], paths: Mapping[str, str]) -> Iterator[str]:
+    columns = [MetricColumn(path, ("", label)) for label, path in paths.items()]
+    yield from doubtful_intervals(rows, columns, "as_answered")
+
+
+def _missing(detail: Breakdown, paths: Mapping[str, str]) -> Iterator[str]:
+    left = [label for label in detail.paths if label not in paths]
+    if left:
+        yield f"no row has a value of: {', '.join(left)}"
+
+
+def _drawing(detail: Breakdown, table: Table) -> Drawing | None:
+    columns = [column.head for column in table.columns]
+    models = [row for row in table.rows if row.kind == "model"] or list(table.rows)
+    if detail.figure == "heat":
+        values = [_numbers(row.cells) for row in models]
+        low, high = _scale(detail, values)
+        texts = [[cell.text for cell in row.cells] for row in models]
+        names = [row.name for row in models]
+        return HeatMap(names, columns, values, texts, detail.groups, detail.values, low, high)
+    if len(columns) < 2:
+        return None  # a line needs two ends
+    series = {row.name: _numbers(row.cells) for row in models[:LINES_SHOWN]}
+    return Lines(columns, series, detail.groups, detail.values, detail.figure == "diagonal")
+
+
+def _scale(detail: Breakdown, values: Sequence[Sequence[float | None]]) -> tuple[float, float]:
+    """Return the ends of the scale: from 0 to the best value, where there is one; else of what there is."""
+    known = [value for line in values for value in line if value is not None]
+    low, high = min(known), max(known)
+    if detail.better == "higher" and detail.best is not None:
+        return min(low, 0.0), max(high, detail.best)
+    low = min(low, 0.0)
+    return (low, high) if high > low else (low, low + 1.0)
+
+
+def _names(drawing: Drawing) -> Sequence[str]:
+    if isinstance(drawing, HeatMap):
+        return drawing.rows
+    return list(drawing.series) if isinstance(drawing, Lines) else []
+
+
+def _fewer(table: Table) -> str:
+    models = sum(row.kind == "model" for row in table.rows)
+    return f"The first {LINES_SHOWN} of {models} models; the table has all." if models > LINES_SHOWN else ""
+
+
+def _numbers(cells: Sequence[Cell]) -> list[float | None]:
+    return [float(cell.value) if isinstance(cell.value, int | float) else None for cell in cells]
+
+
+def _has_any(row: Json, detail: Matrix) -> bool:
+    return any(value_of(row, path) is not None for paths in detail.paths.values() for path in paths.values())
+
+
+def _has_both(row: Json, one: Measured, other: Measured) -> bool:
+    return value_of(row, one.path) is not None and value_of(row, other.path) is not None
+
+
+def _value(row: Json, one: Measured) -> float:
+    value = value_of(row, one.path)
+    return math.nan if value is None else value

@@ -1,0 +1,112 @@
+"""Cells of numbers: a metric with its n and interval, a count, a share; no other module rounds."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from harness.benchmarks.scored import MetricColumn
+from harness.report.document import Cell, Tone
+from harness.report.phrases import percent
+from harness.report.rounding import rounded, shown
+from harness.report.score_view import Json
+
+DECIMALS: Final = 3
+"""Of a metric that no column of a table gives another number of decimals."""
+
+ABSENT: Final = "-"
+"""What a cell shows in which nothing can stand, so that nothing is to be said of it."""
+
+EMPTY: Final = ""
+"""What an empty cell shows."""
+
+
+def metric_cell(metric: Json | None, column: MetricColumn | None = None) -> Cell:
+    """Return the cell of one number of the scores; without a value it says why. Raises ValueError without n.
+
+    What is to be said of its interval stands below the table: `table_truth.doubtful_intervals`. `column`
+    says how many decimals its paper prints, and how small or named values are shown.
+    """
+    if metric is None:
+        return empty_cell("this row has no such number")
+    n, value = metric["n"], metric["value"]
+    if value is None:
+        return Cell(EMPTY, None, n, note=metric["reason"] or "no value")
+    if not n:
+        raise ValueError(f"a number is shown with its n only, and {value!r} has none")
+    low, high = metric["ci"] or (None, None)
+    named = None if column is None else _named(value, column)
+    note = metric["reason"] or ""
+    if named is not None:
+        return Cell(named, value, n, note=note)
+    decimals = DECIMALS if column is None else column.decimals
+    text, interval = shown(value, low, high, decimals=decimals, n=n)
+    return Cell(text, value, n, low, high, interval, note, "note" if note else "plain")
+
+
+def absent_cell() -> Cell:
+    """Return a cell in which nothing can stand: the rank of a baseline, what a paper does not print."""
+    return Cell(ABSENT, None)
+
+
+def empty_cell(why: str) -> Cell:
+    """Return a cell without a value, with the reason why."""
+    return Cell(EMPTY, None, note=why)
+
+
+def text_cell(text: str, note: str = "") -> Cell:
+    """Return a cell of words."""
+    return Cell(text, text, note=note)
+
+
+def count_cell(number: int | None, *, unknown: str = "not known", tone: Tone = "plain") -> Cell:
+    """Return a cell of a number of things; None is not known."""
+    return empty_cell(unknown) if number is None else Cell(f"{number:,}", number, tone=tone)
+
+
+def share_cell(share: float | None, n: int, *, why_not: str = "", tone: Tone = "plain") -> Cell:
+    """Return a cell of a share of n things in per cent; the value stays a share."""
+    if share is None or not n:
+        return empty_cell(why_not or "nothing to take a share of")
+    return Cell(percent(share), share, n, tone=tone)
+
+
+def difference_cell(
+    value: float | None, n: int | None, decimals: int, why_not: str = "", note: str = ""
+) -> Cell:
+    """Return a cell of a difference of two shown numbers, with its sign."""
+    if value is None:
+        return empty_cell(why_not)
+    text, _ = shown(value, None, None, decimals=decimals, n=n, signed=True)
+    return Cell(text, value, n, note=note)
+
+
+def printed_cell(value: float, low: float | None, high: float | None, decimals: int, note: str = "") -> Cell:
+    """Return the cell of a number that a paper printed, as it did; the paper's n is not repeated here."""
+    text, interval = rounded(value, decimals), ""
+    if low is not None and high is not None:
+        interval = f"{rounded(low, decimals)}-{rounded(high, decimals)}"
+    return Cell(text, value, None, low, high, interval, note)
+
+
+def amount_cell(value: float | None, n: int, digits: int = 3, *, why_not: str = "not known") -> Cell:
+    """Return a cell of an amount (dollars, seconds) of n things to so many significant digits."""
+    if value is None or not n:
+        return empty_cell(why_not)
+    return Cell(amount(value, digits), value, n)
+
+
+def amount(value: float, digits: int = 3) -> str:
+    """Return an amount to so many significant digits, without an exponent: 0.0123, 1.23, 12,300."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    return f"{round(value, places) + 0.0:,.{max(places, 0)}f}"
+
+
+def _named(value: float, column: MetricColumn) -> str | None:
+    if value in column.words:
+        return column.words[value]
+    if column.least is not None and 0 <= value < column.least:
+        return f"<{column.least:.{column.decimals}f}"
+    return None

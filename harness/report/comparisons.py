@@ -1,0 +1,187 @@
+"""A comparison of models as parts of a report: the family, the differences, and how firm ranks are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from harness.comparison.result import (
+    CORRECTIONS,
+    TESTS,
+    Comparison,
+    Difference,
+    Effect,
+    MetricResult,
+    Value,
+)
+from harness.report.cells import amount, count_cell, empty_cell, share_cell, text_cell
+from harness.report.document import Cell, Column, Paragraph, Part, Table, TableRow
+from harness.report.part_ids import PartIds
+from harness.report.phrases import count, listed
+from harness.report.rounding import shown
+
+LEAST_P: Final = 0.001
+"""A p below this is shown as below it."""
+
+
+def comparison_parts(comparison: Comparison, ids: PartIds, prefix: str) -> Iterator[Part]:
+    """Yield what was tested, before any result; then differences and ranks, metric by metric."""
+    for text in comparison.warnings:
+        yield Paragraph(text, "warning")
+    yield Paragraph(_family(comparison))
+    yield Paragraph(_cases(comparison))
+    for metric in comparison.metrics:
+        for text in metric.notes:
+            yield Paragraph(text, "warning")
+        yield _differences(comparison, metric, ids, prefix)
+        ranks = _ranks(comparison, metric, ids, prefix)
+        if ranks is not None:
+            yield ranks
+
+
+def _family(comparison: Comparison) -> str:
+    family = comparison.family
+    metrics = listed([one.head or one.path for one in comparison.metrics])
+    shown = "each pair is shown"
+    if family.against is not None:
+        best = ", the one with the best value" if family.chosen_by_looking else ""
+        shown = f"shown are the others against {family.against}{best}"
+    return (
+        f"Named before looking: {count(family.pairs, 'pair')} by {metrics}, which makes "
+        f"{count(family.tests, 'test')} at the level {family.level:g}; correction: "
+        f"{CORRECTIONS[family.correction]} over all of them; {shown}."
+    )
+
+
+def _cases(comparison: Comparison) -> str:
+    cases = comparison.cases
+    told = (
+        f"Compared on {cases.common:,} of {count(cases.wanted, 'case')}, which all "
+        f"{len(comparison.contenders)} have in common"
+    )
+    if cases.clusters != cases.common:
+        told += f", in {count(cases.clusters, 'group')}"
+    if cases.repeats > 1:
+        told += f", with {cases.repeats} repeats each"
+    left = [f"{count(len(one.cases), 'case')}: {one.why} ({listed(one.whose, 3)})" for one in cases.left_out]
+    return f"{told}{f'; left out: {listed(left, 4)}' if left else ''}."
+
+
+def _differences(comparison: Comparison, metric: MetricResult, ids: PartIds, prefix: str) -> Table:
+    told = [one for one in metric.differences if one.shown]
+    heads = (
+        Column(f"{metric.path}.difference", "difference", "first less second, on the common cases"),
+        Column("p", "p", "two-tailed, of this pair alone"),
+        Column("p_adjusted", "adjusted p", "over the whole family"),
+        Column("verdict", "verdict", numeric=False),
+        Column("clusters_that_differ", "differ", "cases, or groups of them, in which they differ at all"),
+        Column("effect", "effect size", numeric=False),
+    )
+    n = comparison.cases.common
+    return Table(
+        ids.make(prefix, comparison.condition, "differences", metric.path),
+        f"{comparison.condition}: differences in {metric.head or metric.path}",
+        heads,
+        [_difference_row(one, metric, n) for one in told],
+        names="first less second",
+        caption=f"{TESTS[metric.test][:1].upper()}{TESTS[metric.test][1:]}: {metric.why}. Intervals are "
+        f"{1 - comparison.family.level:.0%} percentile intervals, each by itself. "
+        "Within noise: no difference was shown; it does not show that there is none",
+        notes=[
+            "effect size: d_z, mean over SD of the differences by case; r, matched-pairs rank-biserial; "
+            "odds, cases only the first has to cases only the second has"
+        ],
+    )
+
+
+def _difference_row(one: Difference, metric: MetricResult, n: int) -> TableRow:
+    if one.difference is None:
+        difference = empty_cell("; ".join(one.notes) or "not compared")
+    else:
+        text, interval = shown(one.difference, one.low, one.high, decimals=metric.decimals, n=n, signed=True)
+        difference = Cell(text, one.difference, n, one.low, one.high, interval)
+    return TableRow(
+        f"{one.a} - {one.b}",
+        [
+            difference,
+            p_cell(one.p, n),
+            p_cell(one.adjusted, n),
+            text_cell(verdict(one)),
+            count_cell(one.differ),
+            text_cell(_effect(one.effect)),
+        ],
+        "other",
+        one.notes,
+    )
+
+
+def verdict(one: Difference) -> str:
+    """Return the verdict of a pair in words that name its sides."""
+    return {"A higher": f"{one.a} is higher", "A lower": f"{one.b} is higher"}.get(one.verdict, one.verdict)
+
+
+def p_cell(p: float | None, n: int) -> Cell:
+    """Return the cell of a p: three decimals, and what is smaller as smaller."""
+    if p is None:
+        return empty_cell("no test")
+    text = f"<{LEAST_P:.3f}" if p < LEAST_P else "1" if p == 1 else f"{min(p, 0.999):.3f}"
+    return Cell(text, p, n)
+
+
+def _effect(effect: Effect | None) -> str:
+    if effect is None:
+        return "none: a case has no value of its own"
+    told = []
+    if effect.d_z is not None:
+        told.append(f"d_z {shown(effect.d_z, decimals=2)[0]}")
+    if effect.rank_biserial is not None:
+        told.append(f"r {shown(effect.rank_biserial, decimals=2)[0]}")
+    if effect.a_only is not None and effect.b_only is not None:
+        odds = "" if effect.odds_ratio is None else f" = {amount(effect.odds_ratio, 3)}"
+        told.append(f"odds {effect.a_only:,} to {effect.b_only:,}{odds}")
+    return ", ".join(told) or "not defined here"
+
+
+def _ranks(comparison: Comparison, metric: MetricResult, ids: PartIds, prefix: str) -> Table | None:
+    ranked = [one for one in metric.values if one.rank is not None]
+    if not ranked:
+        return None
+    resamples = comparison.resampling.get("resamples")
+    return Table(
+        ids.make(prefix, comparison.condition, "ranks", metric.path),
+        f"{comparison.condition}: how firm the ranks by {metric.head or metric.path} are",
+        [
+            Column("rank", "#", "rank on the common cases"),
+            Column("ranks.low", "from", "the best of the ranks in the middle 95 % of resamples"),
+            Column("ranks.high", "to", "the worst of them"),
+            Column("share_at_rank_1", "first", "share of resamples in which it is first, ties included"),
+            Column("n", "n"),
+            Column(metric.path, metric.head or metric.path, "value on the common cases"),
+        ],
+        [_rank_row(one, metric, int(resamples or 0)) for one in ranked],
+        caption=f"Ranks over {resamples} resamples of the common cases that all models share",
+    )
+
+
+def _rank_row(one: Value, metric: MetricResult, resamples: int) -> TableRow:
+    low, high = one.ranks or (None, None)
+    value = one.value
+    return TableRow(
+        one.label,
+        [
+            count_cell(one.rank),
+            count_cell(low),
+            count_cell(high),
+            share_cell(one.first, resamples),
+            count_cell(one.n),
+            empty_cell(one.reason or "no value")
+            if value is None
+            else Cell(shown(value, decimals=metric.decimals, n=one.n)[0], value, one.n),
+        ],
+    )
+
+
+def not_compared(names: Sequence[str], why: str) -> Iterator[Part]:
+    """Say who is in no comparison, and why."""
+    if names:
+        yield Paragraph(f"Not compared, as {why}: {listed(names)}.", "note")

@@ -1,0 +1,124 @@
+"""What stands beside a leaderboard: valid answers only, without the reformatter, repeats, common cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from harness.report.cells import amount_cell, count_cell, difference_cell, empty_cell, metric_cell, share_cell
+from harness.report.document import Cell, Column, Paragraph, Part, Table, TableRow
+from harness.report.part_ids import PartIds
+from harness.report.phrases import spoken
+from harness.report.reading_tables import (
+    AS_ANSWERED,
+    RANK,
+    VALID_ONLY,
+    WITHOUT,
+    metric_column,
+    reading_table,
+)
+from harness.report.score_view import ConditionView, Json, row_name
+
+
+def valid_only(view: ConditionView, ids: PartIds, prefix: str) -> Iterator[Part]:
+    """Yield the reading that leaves unusable answers out, where it differs."""
+    if view.table.one_reading is not None or not view.models:
+        return
+    paths = [column.path for column in view.columns]
+    if all(_same(row[AS_ANSWERED], row[VALID_ONLY], paths) for row in view.models):
+        yield Paragraph("Valid answers only: no number differs, as every answer that counts is usable.")
+    else:
+        yield reading_table(view, VALID_ONLY, ids.make(prefix, view.condition, "valid-only"), {})
+
+
+def _same(answered: Json, valid: Json, paths: Sequence[str]) -> bool:
+    return all(answered.get(path) == valid.get(path) for path in paths)
+
+
+def spread(view: ConditionView, ids: PartIds, prefix: str) -> Iterator[Part]:
+    """Yield the SD of each number over repeats, where there are several."""
+    rows = [row for row in view.models if any("sd" in one for one in _shown(view, row))]
+    if rows:
+        yield Table(
+            ids.make(prefix, view.condition, "repeats"),
+            f"{view.condition}: SD over {view.score['repeats']} repeats",
+            [metric_column(column, view) for column in view.columns],
+            [TableRow(row_name(row), [_sd(one) for one in _shown(view, row)]) for row in rows],
+            caption="As answered; the standard deviation of the values of single repeats around their mean",
+        )
+
+
+def _shown(view: ConditionView, row: Json) -> Sequence[Json]:
+    return [row[AS_ANSWERED].get(column.path) or {} for column in view.columns]
+
+
+def _sd(metric: Json) -> Cell:
+    sd = metric.get("sd")
+    return amount_cell(sd, metric.get("n", 0), 2, why_not="not every repeat has a value")
+
+
+def without_reformatter(view: ConditionView, ids: PartIds, prefix: str) -> Iterator[Part]:
+    """Yield what the reformatter is worth: every number as if nobody had restated an answer."""
+    restated = [row for row in view.models if row.get(WITHOUT) and row["outcomes"].get("reformatted")]
+    if not restated:
+        return
+    first = view.columns[0]
+    head = [
+        Column("reformatted", "restated", "answers that the reformatter restated"),
+        Column("reformatted.share", "share", "of all units"),
+        Column(f"{first.path}.as_answered", f"{spoken(first)}, as answered", first.path),
+        Column(f"{first.path}.difference", "difference", "without the reformatter less as answered"),
+    ]
+    yield Table(
+        ids.make(prefix, view.condition, "without-reformatter"),
+        f"{view.condition}: without the reformatter",
+        [*head, *(metric_column(column, view) for column in view.columns)],
+        [_without_row(view, row) for row in restated],
+        caption="As answered, but a restated answer counts as the worst value too, as if nobody had restated "
+        "it. Only models with restated answers are listed",
+    )
+
+
+def _without_row(view: ConditionView, row: Json) -> TableRow:
+    first, units = view.columns[0], row["outcomes"]["reformatted"]
+    before, after = row[AS_ANSWERED].get(first.path), row[WITHOUT].get(first.path)
+    difference = None
+    if before and after and before["value"] is not None and after["value"] is not None:
+        difference = after["value"] - before["value"]
+    return TableRow(
+        row_name(row),
+        [
+            count_cell(units),
+            share_cell(units / row["n_units"], row["n_units"]),
+            metric_cell(before, first),
+            difference_cell(difference, after["n"] if after else None, first.decimals, "no value"),
+            *(metric_cell(row[WITHOUT].get(column.path), column) for column in view.columns),
+        ],
+        row["kind"],
+    )
+
+
+def common_cases(view: ConditionView, ids: PartIds, prefix: str) -> Iterator[Part]:
+    """Yield the ranking on the cases that all complete models share, where these differ."""
+    common = view.score["common_cases"].get(view.condition)
+    if common is None:
+        return
+    column = next((one for one in view.columns if one.path == common["metric"]), None)
+    rows = sorted(common["rows"], key=lambda row: (row["rank"] is None, row["rank"] or 0, row["model"]))
+    yield Table(
+        ids.make(prefix, view.condition, "common-cases"),
+        f"{view.condition}: on the common cases",
+        [RANK, Column("n", "n"), Column(common["metric"], spoken(column) if column else common["metric"])],
+        [
+            TableRow(
+                row["model"],
+                [
+                    empty_cell("no value") if row["rank"] is None else Cell(str(row["rank"]), row["rank"]),
+                    count_cell(row["n"]),
+                    metric_cell({"ci": None, "reason": None, **row}, column),
+                ],
+            )
+            for row in rows
+        ],
+        caption=f"The {common['n_cases']:,} cases that all complete models could be asked; the others of the "
+        "leaderboard are not the same for all of them",
+    )

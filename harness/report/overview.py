@@ -1,0 +1,46 @@
+"""The metric that ranks of each model in every condition of a run, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from harness.report.cells import metric_cell
+from harness.report.document import Column, Part, Table, TableRow
+from harness.report.part_ids import PartIds
+from harness.report.phrases import spoken
+from harness.report.score_view import ConditionView, Json, row_name
+from harness.report.truth import unranked, unusable_answers
+
+
+def overview(views: Sequence[ConditionView], ids: PartIds, prefix: str) -> Iterator[Part]:
+    """Yield a table of a row a model and a column a condition; nothing where only one condition ranks."""
+    ranked = [view for view in views if view.main_metric is not None and view.columns and view.models]
+    if len(ranked) < 2:
+        return
+    rows = {view.condition: {row["model"]: row for row in view.models} for view in ranked}
+    names = list(dict.fromkeys(row["model"] for view in ranked for row in view.models))
+    yield Table(
+        ids.make(prefix, "overview"),
+        "All conditions",
+        [
+            Column(f"{view.condition}.{view.columns[0].path}", f"{view.condition}: {spoken(view.columns[0])}")
+            for view in ranked
+        ],
+        [_row(name, ranked, [rows[view.condition].get(name) for view in ranked]) for name in names],
+        caption=f"As answered; models in the order of {ranked[0].condition}. Conditions may be of other "
+        "cases and other metrics: compare within a column",
+    )
+
+
+def _row(name: str, views: Sequence[ConditionView], rows: Sequence[Json | None]) -> TableRow:
+    found = [(view, row) for view, row in zip(views, rows, strict=True) if row is not None]
+    grave = [
+        f"{view.condition}: {text}"
+        for view, row in found
+        for text in (*unranked(row), *unusable_answers(row))
+    ]
+    cells = [
+        metric_cell(None if row is None else row["as_answered"].get(view.columns[0].path), view.columns[0])
+        for view, row in zip(views, rows, strict=True)
+    ]
+    return TableRow(row_name(found[0][1]) if found else name, cells, "model", grave, bool(grave))

@@ -1,0 +1,41 @@
+"""How a report words numbers of things, lists, shares and names of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from harness.benchmarks.scored import MetricColumn
+
+LISTED: Final = 6
+"""So many names of a list are written out."""
+
+
+def count(number: int, what: str) -> str:
+    """Return a number of things in words."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def listed(names: Iterable[str], limit: int = LISTED) -> str:
+    """Return the first names of a list, and how many more there are."""
+    every = list(names)
+    more = len(every) - limit
+    return ", ".join(every[:limit]) + (f" and {more} more" if more > 0 else "")
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent with one decimal; only all is 100 and only none is 0."""
+    if share in (0, 1):
+        return f"{share:.0%}".replace("%", " %")
+    return f"{min(max(round(share * 100, 1), 0.1), 99.9):.1f} %"
+
+
+def spoken(column: MetricColumn) -> str:
+    """Return how a column is called in a sentence and at its head."""
+    upper, lower = column.head
+    return f"{upper}{lower}" if lower.startswith("/") else f"{upper} {lower}".strip()
+
+
+def whose(names: Sequence[str], of: int) -> str:
+    """Return the names of rows; "all rows" where they are all of several."""
+    return "all rows" if len(names) == of > 1 else listed(names)

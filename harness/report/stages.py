@@ -1,0 +1,142 @@
+"""How units ended, and at which stage answers were read: tables, and figures of shares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from harness.outcomes import INCOMPLETE, UNUSABLE, USABLE, UnitOutcome
+from harness.report.cells import count_cell, share_cell
+from harness.report.document import Cell, Column, Figure, Part, Stacked, Table, TableRow
+from harness.report.part_ids import PartIds
+from harness.report.phrases import count
+from harness.report.score_view import ConditionView, Json, row_name
+from harness.report.truth import UNUSABLE_SHARE, unusable_share
+
+_GROUPS: Final = (
+    ("usable", USABLE),
+    ("unusable", UNUSABLE),
+    ("nobody's answer", INCOMPLETE),
+    ("left out", frozenset({UnitOutcome.NOT_APPLICABLE, UnitOutcome.CASE_ERROR})),
+)
+_MEANING: Final = {name: group for group, outcomes in _GROUPS for name in outcomes}
+
+FIRST: Final = "attempt-1"
+REFORMATTER: Final = "reformatter"
+
+
+def outcomes(view: ConditionView, ids: PartIds, prefix: str) -> Iterator[Part]:
+    """Yield how the units of each model ended, and the failures as shares of its units."""
+    models = [row for row in view.models if row["n_units"]]
+    if not models:
+        return
+    kinds = [kind for kind in UnitOutcome if any(row["outcomes"].get(kind) for row in models)]
+    table = Table(
+        ids.make(prefix, view.condition, "outcomes"),
+        f"{view.condition}: how units ended",
+        [
+            Column("units", "units", "all that the run wants of the model"),
+            *(Column(str(kind), _spoken(kind), f"{kind}: {_MEANING[kind]}") for kind in kinds),
+            Column("unusable.share", "unusable", "share of the answers that are unusable"),
+        ],
+        [_outcome_row(row, kinds) for row in models],
+        caption="A unit is a case asked of a model once. Usable: valid, recovered, reformatted; unusable: "
+        "unparsable, refused, filtered, truncated, empty; all others are nobody's answer, or are left out",
+    )
+    yield table
+    failed = [kind for kind in kinds if kind not in USABLE]
+    if failed:
+        yield Figure(
+            ids.make(table.id, "figure"),
+            f"{view.condition}: failures by kind",
+            f"Shares of the units of {count(len(models), 'model')} that ended as "
+            f"{', '.join(map(_spoken, failed))}.",
+            Stacked(
+                [row_name(row) for row in models],
+                {
+                    _spoken(kind): [row["outcomes"].get(kind, 0) / row["n_units"] for row in models]
+                    for kind in failed
+                },
+                "share of units",
+            ),
+            table.id,
+        )
+
+
+def _outcome_row(row: Json, kinds: Sequence[UnitOutcome]) -> TableRow:
+    share = unusable_share(row)
+    answers = sum(row["outcomes"].get(kind, 0) for kind in USABLE | UNUSABLE)
+    above = share is not None and share > UNUSABLE_SHARE
+    return TableRow(
+        row_name(row),
+        [
+            count_cell(row["n_units"]),
+            *(count_cell(row["outcomes"].get(kind, 0)) for kind in kinds),
+            share_cell(share, answers, why_not="nobody answered", tone="warning" if above else "plain"),
+        ],
+        row["kind"],
+    )
+
+
+def _spoken(kind: UnitOutcome) -> str:
+    return str(kind).replace("_", " ")
+
+
+def stages(
+    view: ConditionView, effort: Mapping[tuple[str, str], Json], ids: PartIds, prefix: str
+) -> Iterator[Part]:
+    """Yield at which stage predictions were read; `effort`: (model, condition) -> its row."""
+    found = [
+        (row, one)
+        for row in view.models
+        if (one := effort.get((row["model"], view.condition))) is not None and one["units"]
+    ]
+    used = _stages_of([one for _, one in found])
+    if not used:
+        return
+    table = Table(
+        ids.make(prefix, view.condition, "stages"),
+        f"{view.condition}: at which stage answers were read",
+        [
+            Column("units", "units"),
+            *(Column(stage, stage, f"predictions of {stage}") for stage in used),
+            Column("none", "no prediction", "unusable, nobody's answer, or left out"),
+            Column("later.share", "after 1st", "share of the predictions that come after the first attempt"),
+        ],
+        [_stage_row(row, one, used) for row, one in found],
+        caption="Later attempts ask the model again after an unusable answer; the reformatter is another "
+        "model that restates the last answer in the schema",
+    )
+    yield table
+    yield Figure(
+        ids.make(table.id, "figure"),
+        table.title,
+        f"Shares of the units of {count(len(found), 'model')} read at {', '.join(used)}; the rest has no "
+        "prediction.",
+        Stacked(
+            [row_name(row) for row, _ in found],
+            {stage: [one["stages"].get(stage, 0) / one["units"] for _, one in found] for stage in used},
+            "share of units",
+        ),
+        table.id,
+    )
+
+
+def _stages_of(rows: Sequence[Json]) -> list[str]:
+    """Return the stages that there are, attempts by number, the reformatter last."""
+    known = {stage for row in rows for stage in row["stages"]}
+    attempts = sorted((one for one in known if one != REFORMATTER), key=lambda one: (len(one), one))
+    return [*attempts, *(one for one in known if one == REFORMATTER)]
+
+
+def _stage_row(row: Json, effort: Json, used: Sequence[str]) -> TableRow:
+    counts = [effort["stages"].get(stage, 0) for stage in used]
+    read = sum(counts)
+    later = read - effort["stages"].get(FIRST, 0)
+    cells: list[Cell] = [
+        count_cell(effort["units"]),
+        *map(count_cell, counts),
+        count_cell(effort["units"] - read),
+        share_cell(later / read if read else None, read, why_not="no prediction"),
+    ]
+    return TableRow(row_name(row), cells, row["kind"])
