@@ -17,7 +17,10 @@ from pathlib import Path
 import pytest
 
 LINKS = {name: f"harness/{name}" for name in ("providers", "schemas", "prompts", "cache")}
-DATA_SUFFIXES = {".json", ".jsonl", ".toml", ".txt", ".md", ".png", ".jpg", ".mp4", ".typed", ".html", ".css", ".csv"}
+DATA_SUFFIXES = {
+    *(".json", ".jsonl", ".toml", ".txt", ".md", ".csv", ".html", ".css"),
+    *(".png", ".jpg", ".mp4", ".typed"),
+}
 MODULE_LINES = 400
 FUNCTION_LINES = 60
 
