@@ -270,6 +270,14 @@ def test_titles_are_one_line_that_is_never_blank() -> None:
     assert len(brief("a" + " " * 5_000 + "b", 10)) < 50
 
 
+def test_a_cell_without_a_value_is_told_from_one_that_holds_a_dash() -> None:
+    table = one_table(TableRow("x", [Cell("", note="no case"), Cell("-")]))
+    empty, dash = alone(table).by_id("t").all("td")
+    assert "empty" in empty.classes
+    assert (without_marks(empty), without_marks(dash)) == ("", "-")
+    assert "empty" not in dash.classes
+
+
 def test_notes_are_lettered_as_they_are_read_and_said_once() -> None:
     table = one_table(
         TableRow("x", [Cell("-", note="none"), Cell("1")], notes=["of the row"]),
