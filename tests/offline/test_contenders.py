@@ -25,8 +25,10 @@ def scored(ids: list[str], source: str | None) -> ScoredRun:
 
 def test_what_is_said_of_two_models_answers_to_one_case_is_about_one_case() -> None:
     units = [
-        UnitId("alpha", "both", "a|b", 1), UnitId("alpha", "both", "a|b", 2), UnitId("beta", "both", "a|b", 1),
-    ]  # fmt: skip
+        UnitId("alpha", "both", "a|b", 1),
+        UnitId("alpha", "both", "a|b", 2),
+        UnitId("beta", "both", "a|b", 1),
+    ]
     found = run_cases(scored([id_of_unit(unit) for unit in units], "cafe"), alone=True)
     assert list(found.ids) == ["a|b", "a|b (repeat 2)", "a|b"]
     assert set(found.digests) == {"cafe"}
