@@ -107,7 +107,7 @@ def _cases(found: Json, width: int) -> Iterator[str]:
 
 def _metric(metric: Json, found: Json, width: int) -> Iterator[str]:
     head = f" ({metric['head']})" if metric["head"] else ""
-    better = "no better end" if metric["better"] is None else f"{metric['better']} is better"
+    better = "no better end is known" if metric["better"] is None else f"{metric['better']} is better"
     yield from wrap(f"{metric['path']}{head}: {better}", width)
     yield from wrap(f"test: {TESTS[metric['test']]}: {metric['test_because']}", width)
     for note in metric["notes"]:

@@ -7,7 +7,7 @@ has the same denominator; what each pair alone would share is told beside it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -39,16 +39,17 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class CommonCases:
-    """The units of the common cases, aligned: row i of every table is the same unit.
+    """The common cases, and what is not common.
 
-    `tables` and `without` have one entry a contender, in order; `without` counts the cases that the others
-    would share if that one were left out, `shared` (contenders, contenders) what each pair shares by itself.
+    `cases` (units) says which case, by its place in `ids`, each unit is of: the same for every contender.
+    `without` has one entry a contender, in order: the cases that the others would share if that one were
+    left out; `shared` (contenders, contenders) is what each pair shares by itself.
     `wanted` cases are asked of some contender. `clusters` are drawn as one; `grouped_alike` is False where
     runs group cases differently: then all that any of them groups is drawn together.
     """
 
     ids: tuple[str, ...]
-    tables: tuple[UnitTable, ...]
+    cases: NDArray[np.int64]
     wanted: int
     left_out: tuple[LeftOut, ...]
     without: tuple[int, ...]
@@ -56,11 +57,19 @@ class CommonCases:
     clusters: int
     repeats: int
     grouped_alike: bool
+    _tables: Callable[[], Iterator[UnitTable]]
+
+    def tables(self) -> Iterator[UnitTable]:
+        """Yield the units of each contender, aligned: row i of every table is the same unit.
+
+        Each is made as it is asked for: together they are as large as all that is compared.
+        """
+        return self._tables()
 
     @property
     def units(self) -> int:
         """Return how many units each contender is compared by."""
-        return len(self.tables[0])
+        return len(self.cases)
 
     @property
     def independent(self) -> bool:
@@ -82,10 +91,13 @@ def common_cases(contenders: Sequence[Contender], reading: Reading) -> CommonCas
     is_common = _alike(codes)
     chosen = np.flatnonzero(is_common)
     groups, grouped_alike = _joined([side.clusters[chosen] for side in sides])
-    tables = tuple(side.table(is_common, groups) for side in sides)
+
+    def tables() -> Iterator[UnitTable]:
+        return (side.table(is_common, groups) for side in sides)
+
     return CommonCases(
         ids=tuple(universe[place] for place in chosen),
-        tables=tables,
+        cases=next(tables()).cases,
         wanted=len(universe),
         left_out=tuple(_left_out(universe, np.flatnonzero(~is_common), sides)),
         without=tuple(
@@ -95,6 +107,7 @@ def common_cases(contenders: Sequence[Contender], reading: Reading) -> CommonCas
         clusters=len(np.unique(groups)),
         repeats=repeats,
         grouped_alike=grouped_alike,
+        _tables=tables,
     )
 
 

@@ -67,7 +67,7 @@ def compare(
         raise ConfigError(_nothing(common, contenders))
     drawing = resampling or Resampling()
     measuring = Measuring(benchmark, condition, conventions, paths, drawing)
-    sides = [measuring.measure(one) for one in common.tables]
+    sides = [measuring.measure(one) for one in common.tables()]
     better: dict[str, Better] = {column.path: column.better for column in table.columns}
     order = merits(contenders, sides, paths, better)
     against = shown_against(contenders, baseline, order, paths, better)
@@ -112,9 +112,8 @@ class _Tested:
 
     def differences(self, correction: Correction, against: int | None) -> list[Difference]:
         chosen = {path: test for path, (test, _) in self.tests.items()}
-        cases = self.common.tables[0].cases
         found = {
-            (a, b): pair_tests(self.sides[a], self.sides[b], cases, chosen) for a, b in self.pairs
+            (a, b): pair_tests(self.sides[a], self.sides[b], self.common.cases, chosen) for a, b in self.pairs
         }
         adjusted = adjusted_p(found, list(chosen), correction)
         return [

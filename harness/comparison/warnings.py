@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from harness.comparison.common_cases import CommonCases, Reading
 from harness.comparison.contenders import Contender
@@ -86,12 +86,12 @@ def _settings(contenders: Sequence[Contender]) -> Iterator[str]:
     """Say in what contenders were asked differently: then a difference is that of models and of settings."""
     names = dict.fromkeys(name for one in contenders for name in one.provenance.settings)
     for name in names:
-        values: dict[str, list[str]] = {}
+        values: dict[str, list[Contender]] = {}
         for one in contenders:
             if one.kind == "model":
-                values.setdefault(one.provenance.settings.get(name, "unknown"), []).append(one.run)
+                values.setdefault(one.provenance.settings.get(name, "unknown"), []).append(one)
         if len(values) > 1:
-            told = "; ".join(f"{value} in {_some(dict.fromkeys(runs))}" for value, runs in values.items())
+            told = "; ".join(f"{value} {_where(these, values)}" for value, these in values.items())
             yield f"ASKED DIFFERENTLY: {name}: {told}; a difference is that of models and of {name} together"
     by_name: dict[str, dict[str, list[str]]] = {}
     for one in contenders:
@@ -103,6 +103,13 @@ def _settings(contenders: Sequence[Contender]) -> Iterator[str]:
             yield f"ASKED DIFFERENTLY: parameters of {model}: {told}"
 
 
+def _where(these: Sequence[Contender], values: Mapping[str, Sequence[Contender]]) -> str:
+    """Return who was asked so: by run, unless another one of its models was asked otherwise."""
+    runs = {one.run for one in these}
+    others = {one.run for rest in values.values() if rest is not these for one in rest}
+    return f"for {_some(one.label for one in these)}" if runs & others else f"in {_some(sorted(runs))}"
+
+
 def _cases(contenders: Sequence[Contender], common: CommonCases, reading: Reading) -> Iterator[str]:
     if reading == "valid_only":
         yield (
@@ -112,8 +119,8 @@ def _cases(contenders: Sequence[Contender], common: CommonCases, reading: Readin
     if common.clusters < 2:
         yield "ONE CLUSTER: all common cases belong to one group, so that nothing can be told from chance"
     if len({one.repeats for one in contenders}) > 1:
-        kept = "the first repeat" if common.repeats == 1 else f"the first {common.repeats} repeats"
-        yield f"REPEATS DIFFER: {kept} of each case compared, the others left out"
+        kept = "first repeats" if common.repeats == 1 else f"first {common.repeats} repeats"
+        yield f"REPEATS DIFFER: the {kept} of each case are compared, the others left out"
     if not common.grouped_alike:
         yield (
             "GROUPED DIFFERENTLY: runs do not put the same cases into groups; all that any of them groups is "

@@ -30,8 +30,8 @@ def test_units_of_the_common_cases_stand_side_by_side() -> None:
     other = contender("other", [30, 20, 50], cases=run_cases(["b", "c", "e"], run="day"), places=[1, 0, 2])
     found = common_cases([one, other], "as_answered")
     assert found.ids == ("b", "c", "e")
-    assert [table.numbers[:, 0].tolist() for table in found.tables] == [[2, 3, 5], [20, 30, 50]]
-    assert [table.cases.tolist() for table in found.tables] == [[0, 1, 2]] * 2
+    assert [table.numbers[:, 0].tolist() for table in found.tables()] == [[2, 3, 5], [20, 30, 50]]
+    assert [table.cases.tolist() for table in found.tables()] == [[0, 1, 2]] * 2
     assert (found.wanted, found.units, found.clusters, found.independent) == (5, 3, 3, True)
     assert reasons(found) == {NOT_IN_RUN: (("other",), ("a", "d"))}
 
@@ -85,7 +85,7 @@ def test_a_case_that_lacks_a_repeat_is_left_out_with_all_its_repeats() -> None:
     found = common_cases([whole, lacking], "as_answered")
     assert found.ids == ("a", "c")
     assert reasons(found) == {PARTIAL: (("part",), ("b",))}
-    assert [table.repeats.tolist() for table in found.tables] == [[1, 2, 1, 2]] * 2
+    assert [table.repeats.tolist() for table in found.tables()] == [[1, 2, 1, 2]] * 2
 
 
 def test_of_different_repeats_the_first_ones_are_compared() -> None:
@@ -94,7 +94,7 @@ def test_of_different_repeats_the_first_ones_are_compared() -> None:
     other = contender("other", [[7, 8], [9, 10]], cases=cases)
     found = common_cases([one, other], "as_answered")
     assert found.repeats == 2
-    assert found.tables[0].numbers[:, 0].tolist() == [1, 2, 4, 5]
+    assert next(found.tables()).numbers[:, 0].tolist() == [1, 2, 4, 5]
     assert not found.independent
 
 
@@ -124,7 +124,7 @@ def test_units_of_a_union_belong_together() -> None:
         [of("one", [0, 1, 0, 1, 0], [0, 0, 1, 1, 2]), of("other", [1, 0, 1, 1], [0, 1, 1, 2])], "as_answered"
     )
     assert found.ids == ("b",)
-    assert [table.members.tolist() for table in found.tables] == [[0, 1], [0, 1]]
+    assert [table.members.tolist() for table in found.tables()] == [[0, 1], [0, 1]]
     assert not found.independent
 
 
@@ -133,7 +133,7 @@ def test_groups_are_those_of_either_run() -> None:
     other = contender("other", [1] * 5, cases=run_cases(IDS, run="day"), groups=[0, 1, 1, 2, 3])
     found = common_cases([one, other], "as_answered")
     assert not found.grouped_alike
-    assert [table.clusters.tolist() for table in found.tables] == [[0, 0, 0, 3, 4]] * 2
+    assert [table.clusters.tolist() for table in found.tables()] == [[0, 0, 0, 3, 4]] * 2
     same = common_cases(
         [one, contender("other", [1] * 5, cases=run_cases(IDS), groups=[1, 1, 0, 3, 2])], "as_answered"
     )

@@ -360,10 +360,10 @@ def test_the_order_of_contenders_changes_nothing() -> None:
 
 
 def test_two_that_differ_by_nothing_but_chance_are_rarely_called_different() -> None:
-    # Of 150 data sets 5 % are 7.5; two binomial errors more are 12.8.
+    # Of 100 data sets 5 % are 5; two binomial errors more are 9.4.
     called = dict.fromkeys(("mean", "right", "ratio"), 0)
     drawing = Resampling(resamples=400)
-    for seed in range(150):
+    for seed in range(100):
         random = np.random.default_rng(seed)
         hard = random.normal(0, 1, 100)
         a, b = (np.clip(1 + hard + random.normal(0, 1, 100), 0, 3) for _ in range(2))
@@ -372,14 +372,14 @@ def test_two_that_differ_by_nothing_but_chance_are_rarely_called_different() -> 
         found = compared(*sides, metrics=list(called), correction="none", resampling=drawing)
         for metric in found.metrics:
             called[metric.path] += metric.differences[0].verdict != "within noise"
-    assert max(called.values()) <= 12, called
+    assert max(called.values()) <= 9, called
     assert called["mean"] >= 2  # a test that never rejects is none
 
 
 def test_many_tests_of_nothing_are_held_together_by_the_correction() -> None:
     # Five equal models, ten pairs: uncorrected one in some data sets in three is called different.
     any_called = {"holm": 0, "none": 0}
-    for seed in range(60):
+    for seed in range(40):
         random = np.random.default_rng(seed)
         hard = random.normal(0, 1, 100)
         sides = [contender(f"m{n}", (hard + random.normal(0, 1, 100) > 0).astype(float)) for n in range(5)]
@@ -390,7 +390,7 @@ def test_many_tests_of_nothing_are_held_together_by_the_correction() -> None:
             any_called[correction] += any(
                 one.verdict != "within noise" for one in only(found).differences
             )
-    assert any_called["holm"] <= 6 < any_called["none"]
+    assert any_called["holm"] <= 4 < any_called["none"]
 
 
 def test_a_d_z_that_is_no_number_is_left_out() -> None:
