@@ -230,12 +230,7 @@ class NotebookStore:
     def _read(self, work: Callable[[Store], Coroutine[Any, Any, Result]]) -> Result:
         """Return what a coroutine finds in the store."""
         self._check_open()
-
-        async def inside() -> Result:
-            async with _opened(self._url) as store:
-                return await work(store)
-
-        return run_apart(inside)
+        return run_apart(lambda: _opened(self._url), work)
 
     def _reader(
         self, columns: tuple[Column, ...], work: Callable[[Store], AsyncIterator[Row]], size: int
@@ -244,17 +239,17 @@ class NotebookStore:
         self._check_open()
         schema = schema_of(columns)
 
-        async def batches() -> AsyncIterator[Any]:
-            async with _opened(self._url) as store:
-                rows: list[Row] = []
-                async for row in work(store):
-                    rows.append(row)
-                    if len(rows) == size:
-                        yield batch_of(columns, schema, rows)
-                        rows = []
-                yield batch_of(columns, schema, rows)
+        async def batches(store: Store) -> AsyncIterator[Any]:
+            rows: list[Row] = []
+            async for row in work(store):
+                rows.append(row)
+                if len(rows) == size:
+                    yield batch_of(columns, schema, rows)
+                    rows = []
+            yield batch_of(columns, schema, rows)
 
-        return arrow().RecordBatchReader.from_batches(schema, _begun(stream_apart(batches)))
+        items = stream_apart(lambda: _opened(self._url), batches)
+        return arrow().RecordBatchReader.from_batches(schema, _begun(items))
 
     def _check_open(self) -> None:
         if self._closed:

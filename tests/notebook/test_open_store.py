@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import hashlib
+import itertools
 import json
 import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -478,40 +480,63 @@ def test_a_steps_units_name_whose_answers_they_are_about(tmp_path: Path) -> None
     assert [row["value"] for row in scores if row["model"] == "b"] == [0.0, 1.0, 0.0]
 
 
-def test_an_error_in_the_thread_reaches_the_caller_and_an_early_end_closes_the_iterator() -> None:
-    closed: list[str] = []
+class Opened:
+    """Something to open and to close, which takes its time; it notes what happens to it."""
 
-    async def numbers() -> AsyncIterator[int]:
+    def __init__(self) -> None:
+        self.events: list[str] = []
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[list[str]]:
         try:
-            for number in range(1_000):
-                yield number
+            yield self.events
         finally:
-            await asyncio.sleep(0)
-            closed.append("numbers")
+            self.events.append("closing")
+            for _ in range(20):
+                await asyncio.sleep(0)
+            self.events.append("closed")
 
-    items: Iterator[int] = stream_apart(numbers)
-    assert [next(items), next(items)] == [0, 1]
-    items.close()  # type: ignore[attr-defined]
-    assert closed == ["numbers"]
 
-    async def broken() -> int:
+async def forever(events: list[str]) -> AsyncIterator[int]:
+    for number in itertools.count():
+        yield number
+
+
+async def one(events: list[str]) -> AsyncIterator[int]:
+    yield 1
+
+
+@pytest.mark.parametrize("work", [forever, one])
+def test_who_stops_early_never_cuts_the_closing_short(work: Any) -> None:
+    for _ in range(50):  # the iterator that ends by itself is mostly caught while it is being closed
+        opened = Opened()
+        items: Any = stream_apart(opened.open, work)
+        assert next(items) in (0, 1)
+        items.close()
+        assert opened.events == ["closing", "closed"]
+    assert "harness store" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_an_error_in_the_thread_reaches_the_caller_once_all_is_closed() -> None:
+    opened = Opened()
+
+    async def broken(events: list[str]) -> int:
         raise StoreError("it broke")
 
     with pytest.raises(StoreError, match="it broke"):
-        run_apart(broken)
+        run_apart(opened.open, broken)
+    assert opened.events == ["closing", "closed"]
 
 
 def test_an_interrupt_ends_the_work_before_it_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    ended: list[str] = []
-    begun = threading.Event()
+    opened, begun = Opened(), threading.Event()
 
-    async def slow() -> None:
+    async def slow(events: list[str]) -> None:
         begun.set()
         try:
             await asyncio.Event().wait()
         finally:
-            await asyncio.sleep(0)
-            ended.append("slow")
+            events.append("cancelled")
 
     def interrupted(self: Any, timeout: float | None = None) -> None:
         assert begun.wait(10)
@@ -519,7 +544,15 @@ def test_an_interrupt_ends_the_work_before_it_is_passed_on(monkeypatch: pytest.M
 
     monkeypatch.setattr("queue.Queue.get", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        run_apart(slow)
-    assert ended == ["slow"]
+        run_apart(opened.open, slow)
+    assert opened.events == ["cancelled", "closing", "closed"]
     assert "harness store" not in [thread.name for thread in threading.enumerate()]
 
+
+def test_a_store_is_closed_whole_by_who_takes_only_what_is_there(
+    bulk: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = harness.open_store(bulk)
+    for _ in range(20):
+        assert next(iter(store.record_batches(models="alpha"))).num_rows == 80
+    assert caplog.text == ""
