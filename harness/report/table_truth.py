@@ -1,4 +1,4 @@
-"""Truth rules of whole tables: other denominators, intervals that mislead, columns not to read alone."""
+"""Truth rules of whole tables: denominators that differ, intervals that mislead, columns that say little."""
 
 from __future__ import annotations
 
