@@ -186,7 +186,7 @@ def reports(random: Random, cases: int, models: int) -> list[UnitTable]:
 def medlay(random: Random, cases: int, models: int) -> list[UnitTable]:
     """Draw counts and values of lay texts of some 80 words, every usable one graded."""
     names = layout_of("hf").names
-    modality = random.choice(len(MODALITIES), cases, p=[0.3, 0.2, 0.2, 0.1, 0.05, 0.05, 0.05, 0.05])
+    modality = np.full(cases, MODALITIES.index("MRI"))  # one: the table has no more
     reference = random.poisson(70, cases) + 5
     grade, expert = random.normal(8, 1.5, cases), random.normal(13, 2.5, cases)
     ease = random.normal(0, 0.5, cases)
@@ -227,9 +227,9 @@ def _ranked(subsets: Sequence[int], condition: str) -> Draw:
 
     def draw(random: Random, cases: int, models: int) -> list[UnitTable]:
         subset = np.resize(subsets, cases)
-        rare = random.random(cases) < 0.4
+        rare = np.zeros(cases)  # one stratum, of one subspecialty: the table has no more
         hard = (random.random(cases) < 0.5).astype(np.int64)
-        place = random.integers(0, len(SUBSPECIALTIES), cases)
+        place = np.full(cases, SUBSPECIALTIES.index("chest"))
         found = []
         for _ in range(models):
             answered = usable(random, cases)

@@ -165,6 +165,18 @@ def documented_bca(
     return ends[0], ends[1]
 
 
+def documented_studentized(
+    point: float, error: float, resampled: Numbers, errors: Numbers, level: float = 0.95
+) -> tuple[float, float] | None:
+    """Return the bootstrap-t interval of a share as `studentized` documents it; None where BCa stands in."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        pivots = np.sort(((resampled - point) / errors)[np.isfinite(resampled) & (errors > 0)])
+    if not error > 0 or 2 * len(pivots) <= len(resampled) or pivots[0] == pivots[-1]:
+        return None
+    low, high = (point - error * _r_quantile(pivots, (1 + sign * level) / 2) for sign in (1, -1))
+    return max(low, 0.0), min(high, 1.0)
+
+
 def _r_quantile(ordered: Numbers, alpha: float) -> float:
     count = len(ordered)
     place = (count + 1) * alpha
@@ -191,16 +203,26 @@ def clustered(units: Sequence[tuple[str, int, Sequence[float]]], repeats: int) -
 def intervals_differing(
     found: Mapping[str, Any], sums: Numbers, statistic: Statistic, tolerance: float
 ) -> tuple[list[str], int, float]:
-    """Hold printed BCa intervals against the documented draws': (what differs, how many, furthest)."""
+    """Hold printed bootstrap intervals against the documented draws': (what differs, how many, furthest).
+
+    Where the statistic has `PATH error` beside a path, the interval is studentized by it.
+    """
     clusters = len(sums)
     point = over_repeats(sums, np.ones((1, clusters)), statistic)
     drawn = over_repeats(sums, weights_of(documented_draws(clusters)), statistic)
     left_out = over_repeats(sums, 1 - np.eye(clusters), statistic)
     wrong, held, furthest = [], 0, 0.0
     for path, there in found.items():
-        if there.get("ci_method") != "bca" or path not in point:
+        if there.get("ci_method") not in ("bca", "bootstrap-t") or path not in point:
             continue
-        mine = documented_bca(float(point[path][0]), drawn[path], left_out[path])
+        mine, method, value = None, "bootstrap-t", float(point[path][0])
+        if (error := f"{path} error") in point:
+            mine = documented_studentized(value, float(point[error][0]), drawn[path], drawn[error])
+        if mine is None:
+            mine, method = documented_bca(value, drawn[path], left_out[path]), "bca"
+        if there["ci_method"] != method:
+            wrong.append(f"{path}: {there['ci_method']} and not {method}")
+            continue
         if mine is None:
             wrong.append(f"{path}: {there['ci']} where there is none")
             continue

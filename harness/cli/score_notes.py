@@ -79,8 +79,9 @@ def _baselines(score: Json, tables: Mapping[str, ScoreTable], width: int) -> Ite
 def _interval_note(score: Json) -> str:
     facts = score["intervals"]
     return (
-        f"95% CI: of the first column, by a bootstrap over cases (BCa, {facts['resamples']:,} resamples, "
-        f"seed {facts['seed']}), of shares of cases by Clopper-Pearson; those of all numbers are in the JSON"
+        f"95% CI: of the first column, by a bootstrap over cases (BCa; of means over labels bootstrap-t; "
+        f"{facts['resamples']:,} resamples, seed {facts['seed']}), of shares of cases by Clopper-Pearson; "
+        "those of all numbers are in the JSON"
     )
 
 

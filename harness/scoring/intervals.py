@@ -30,7 +30,7 @@ from harness.scoring.resampling import Values
 
 LEVEL: Final = 0.95
 DIGITS: Final = 9
-VERSION: Final = 1
+VERSION: Final = 2
 """Goes up with each change by which an interval of the same data moves."""
 
 BCA: Final = "bca"

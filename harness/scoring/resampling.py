@@ -38,6 +38,9 @@ took ten times as long as one alone; products so large that few rows reach that 
 
 _LEAST_ROWS: Final = 4
 
+_MANY_KINDS: Final = 0.6
+"""Beyond this share of the clusters, kinds take longer to be counted than clusters to be multiplied."""
+
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
@@ -86,6 +89,8 @@ class Resampling:
         Every kind has a cluster. With as many kinds as clusters, they are the clusters in order.
         """
         found = np.empty((self.resamples, kinds.shape[1]))
+        if len(kind) > len(kinds) > _MANY_KINDS * len(kind):
+            kinds, kind = kinds[kind], np.arange(len(kind))
         order, starts = np.argsort(kind, kind="stable"), _starts(kind, len(kinds))
         place = 0
         for drawn in self._chunks(len(kind)):

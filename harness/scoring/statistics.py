@@ -30,6 +30,7 @@ from harness.scoring.proportions import ProportionTest, clopper_pearson, two_pro
 from harness.scoring.rank_stability import RankStability, rank_stability
 from harness.scoring.replicates import Replicates, Statistic, Units, replicate
 from harness.scoring.resampling import RESAMPLES, SEED, Resampling
+from harness.scoring.studentized import studentized_interval
 
 __all__ = [
     "LEVEL",
@@ -62,6 +63,7 @@ __all__ = [
     "percentile_intervals",
     "rank_stability",
     "replicate",
+    "studentized_interval",
     "sum_intervals",
     "two_proportion_z",
     "wilcoxon_signed_rank",

@@ -469,6 +469,12 @@ def of_sums(sums: Numbers) -> dict[str, Numbers]:
             recall = np.where(tp + fn > 0, tp / (tp + fn), 0)
             a, b, c = (one.sum(axis=-1) for one in (tp, fp, fn))
             found[f"{name}.macro_f1"], found[f"{name}.macro_recall"] = f1.mean(axis=-1), recall.mean(axis=-1)
+            # Of Poisson counts by the delta method, F1 being 2 tp / (2 tp + off).
+            off = fp + fn
+            spread = np.where(tp * off > 0, 4 * tp * off * (tp + off) / (2 * tp + off) ** 4, 0)
+            found[f"{name}.macro_f1 error"] = np.sqrt(spread.sum(axis=-1)) / labels
+            spread = np.where(tp * fn > 0, tp * fn / (tp + fn) ** 3, 0)
+            found[f"{name}.macro_recall error"] = np.sqrt(spread.sum(axis=-1)) / labels
             found[f"{name}.micro_f1"] = np.where(2 * a + b + c > 0, 2 * a / (2 * a + b + c), 0)
             found[f"{name}.exact_match"] = sums[..., at] / n
             at += 1
@@ -578,7 +584,7 @@ def test_intervals_of_other_draws_agree_within_their_error(single: Path) -> None
     ]
     sums = clustered(units, 1)[:, 0]
     row = run.row("noisy", "both")["as_answered"]
-    for path in ("fine.macro_f1", "fine.micro_f1", "case_f1", "over_referral.label_share", "coarse.macro_f1"):
+    for path in ("fine.micro_f1", "case_f1", "over_referral.label_share", "under_referral.mean_count"):
 
         def value(index: Any, axis: int = -1, path: str = path) -> Any:
             return of_sums(sums[np.moveaxis(np.asarray(index), axis, -1)].sum(axis=-2))[path]

@@ -389,7 +389,8 @@ def test_every_value_lies_within_its_interval_and_every_path_has_one() -> None:
         assert metric.value is not None and interval.low is not None and interval.high is not None, path
         assert interval.low <= metric.value <= interval.high, path
     assert found["fine.exact_match"].method == "clopper-pearson"
-    assert found["fine.macro_f1"].method == "bca"
+    assert found["fine.macro_f1"].method == "bootstrap-t"
+    assert found["fine.micro_f1"].method == "bca"
 
 
 def test_cases_of_one_patient_are_drawn_together_and_no_share_of_them_is_exact() -> None:
