@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 import scipy.stats
-from comparison_examples import MARKS, UNGRADED, contender, ids_of, run_cases
+from comparison_examples import MARKS, UNGRADED, Marks, contender, ids_of, run_cases
 from r_results import r_results
 
+from harness.benchmarks.base import Benchmark
 from harness.comparison.comparing import compare
 from harness.comparison.result import Comparison, Difference, MetricResult
 from harness.errors import ConfigError
@@ -22,7 +23,7 @@ from harness.scoring.replicates import Units
 from harness.scoring.resampling import Resampling
 from harness.scoring.statistics import paired_bootstrap
 
-Marks = np.ndarray[Any, np.dtype[np.float64]]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def compared(*contenders: Any, **options: Any) -> Comparison:
@@ -37,14 +38,14 @@ def pair(found: Comparison, a: str, b: str, path: str | None = None) -> Differen
     return next(one for one in only(found, path).differences if (one.a, one.b) == (a, b))
 
 
-def marks(seed: int, n: int = 120, shift: float = 0.0) -> Marks:
+def marks(seed: int, n: int = 120, shift: float = 0.0) -> Floats:
     """Return marks of 0 to 3 in fifths: shared difficulty, and what is a model's own."""
     common = np.random.default_rng(7).normal(0, 1, n)
     own = np.random.default_rng(seed).normal(shift, 1, n)
     return np.round(np.clip(1.5 + common + own, 0, 3) * 5) / 5
 
 
-def rights(seed: int, n: int = 200, chance: float = 0.5) -> Marks:
+def rights(seed: int, n: int = 200, chance: float = 0.5) -> Floats:
     return (np.random.default_rng(seed).random(n) < chance).astype(float)
 
 
@@ -80,7 +81,7 @@ def test_what_no_case_has_by_itself_is_tested_by_the_paired_bootstrap() -> None:
         contender("a", a, weights=weights), contender("b", b, weights=weights), metrics=["ratio"]
     )
 
-    def ratio(sums: Marks) -> Mapping[str, Marks]:
+    def ratio(sums: Floats) -> Mapping[str, Floats]:
         return {"ratio": sums[..., 0] / sums[..., 1]}
 
     first, second = (Units.of(np.stack([one, weights], axis=1), ids_of(120)) for one in (a, b))
@@ -95,6 +96,22 @@ def test_what_no_case_has_by_itself_is_tested_by_the_paired_bootstrap() -> None:
     ends = sorted([sign * expected.percentile.low, sign * expected.percentile.high])
     assert [one.low, one.high] == pytest.approx(ends, abs=1e-9)
     assert one.effect is None
+
+
+def test_a_value_that_is_no_mean_of_the_cases_own_is_never_tested_as_one() -> None:
+    class Claiming(Marks):
+        """Says that a case has a ratio by itself, whose mean is the ratio of the sums only by chance."""
+
+        def score_unit(
+            self, numbers: Sequence[float], condition: str, conventions: Mapping[str, str]
+        ) -> Mapping[str, float | None]:
+            return {"ratio": numbers[0] / numbers[1]}
+
+    weights = np.random.default_rng(3).uniform(1, 3, 120)
+    sides = [contender(name, rights(n, 120), weights=weights) for n, name in enumerate("ab")]
+    found = compare(cast(Benchmark, Claiming()), sides, condition="main", conventions={}, metrics=["ratio"])
+    assert only(found).why == "no case has a value of its own, of which it is the mean"
+    assert only(found).differences[0].effect is None
 
 
 def test_a_p_that_so_few_resamples_cannot_count_is_that_of_a_paired_t_test() -> None:
@@ -191,7 +208,7 @@ def test_p_values_are_those_of_r(tmp_path: Path) -> None:
     """
     theirs = r_results(tmp_path, script, {k: v.tolist() for k, v in (sides | exact | few).items()})
 
-    def ours(group: Mapping[str, Marks], attribute: str, **options: Any) -> list[float]:
+    def ours(group: Mapping[str, Floats], attribute: str, **options: Any) -> list[float]:
         found = compared(*(contender(name, one) for name, one in group.items()), **options)
         by_pair = {frozenset((one.a, one.b)): getattr(one, attribute) for one in only(found).differences}
         return [by_pair[frozenset(two)] for two in combinations(group, 2)]
@@ -387,9 +404,7 @@ def test_many_tests_of_nothing_are_held_together_by_the_correction() -> None:
             found = compared(
                 *sides, metrics=["right"], correction=correction, resampling=Resampling(resamples=20)
             )
-            any_called[correction] += any(
-                one.verdict != "within noise" for one in only(found).differences
-            )
+            any_called[correction] += any(one.verdict != "within noise" for one in only(found).differences)
     assert any_called["holm"] <= 4 < any_called["none"]
 
 
