@@ -18,6 +18,7 @@ from importlib.resources import files
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from harness.report.document import Facts, Figure, Paragraph, Part, Report, Section, Table
+from harness.report.figures.palette import figure_css
 from harness.report.page_tables import shown_table
 from harness.report.page_text import Html, brief, inline, shown
 
@@ -78,8 +79,8 @@ def _drawings(report: Report, figures: Mapping[str, str]) -> Mapping[str, Html]:
 
 
 def _style(warnings: Sequence[str]) -> str:
-    """Return the page's style: the file, and what stands at the head of printed pages."""
-    sheet = (files("harness.report") / "page.css").read_text(encoding="utf-8")
+    """Return the page's style: the file, the figures' colours, what stands at the head of printed pages."""
+    sheet = (files("harness.report") / "page.css").read_text(encoding="utf-8") + figure_css()
     if warnings:
         line = brief(" · ".join(warnings), _HEADER_LENGTH)
         sheet += f"@page {{ @top-left {{ content: {_css_string(line)}; }} }}\n"

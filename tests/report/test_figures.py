@@ -15,8 +15,8 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from figure_examples import EVERY, HOSTILE, NAMES, drawings, figure
 from PIL import Image
+from report.figure_examples import EVERY, HOSTILE, NAMES, drawings, figure
 
 from harness.report.document import HeatMap, Intervals, Lines, Point, Scatter, Stacked
 from harness.report.figures import drawn, figure_css, png, svg, svg_file
@@ -90,7 +90,7 @@ def test_svg_in_a_page_brings_nothing_but_shapes_and_texts_in_the_pages_colours(
     assert all(f"--fig-{one}: " in figure_css() for one in named)
     ids = [one.attrib["id"] for one in root.iter() if "id" in one.attrib]
     assert max(Counter(ids).values()) == 1
-    assert all(one.startswith("p7-") for one in ids)
+    assert all(one.startswith("p7-figure-1-") for one in ids)
     referred = set(re.findall(r"url\(#([^)]+)\)", bare)) | set(re.findall(r'href="#([^"]+)"', bare))
     assert referred <= set(ids)
 
@@ -115,10 +115,10 @@ def test_an_image_has_a_name_and_a_description_for_who_cannot_see_it() -> None:
     markup = svg(figure(EVERY["intervals, one"], "Best & worst", "The <best> has 0.6."), "p")
     root = tree(markup)
     assert root.attrib["role"] == "img"
-    assert root.attrib["aria-labelledby"] == "p-title p-desc"
+    assert root.attrib["aria-labelledby"] == "p-figure-1-title p-figure-1-desc"
     assert [(one.attrib["id"], one.text) for one in root if one.tag in ("title", "desc")] == [
-        ("p-title", "Best & worst"),
-        ("p-desc", "The <best> has 0.6."),
+        ("p-figure-1-title", "Best & worst"),
+        ("p-figure-1-desc", "The <best> has 0.6."),
     ]
 
 

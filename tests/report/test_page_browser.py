@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 from page_browser import AXE, DESK, LOOKS, PHONE, Look, Opened, a_browser, axe, opened
 from playwright.sync_api import Browser
-from report.page_parsing import SVG, wide_report
+from report.page_parsing import wide_report
 from report.report_examples import REPORTS, SYNTHETIC, figures_of
 
+from harness.report.figures import svg
 from harness.report.html import page
 
 PAGES = {**REPORTS, "wide": wide_report}
@@ -35,7 +36,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     found = {}
     for name, make in PAGES.items():
         report = make()
-        drawings = {figure.id: SVG.format(id=figure.id) for figure in figures_of(report)}
+        drawings = {figure.id: svg(figure, "report") for figure in figures_of(report)}
         found[name] = tmp_path_factory.mktemp("page") / "index.html"
         found[name].write_bytes(page(report, drawings).encode())
     return found
@@ -68,6 +69,10 @@ def seen(request: pytest.FixtureRequest, browser: Browser, written: Mapping[str,
             """({title: document.title, scripts: document.scripts.length,
                 lightness: getComputedStyle(document.body).backgroundColor.match(/\\d+/g)
                     .reduce((sum, one) => sum + Number(one), 0) / 765,
+                names: [...document.querySelectorAll(".drawing svg text")]
+                    .filter((one) => one.getAttribute("style").includes("--fig-ink"))
+                    .map((one) => getComputedStyle(one).fill.match(/\\d+/g)
+                        .reduce((sum, one) => sum + Number(one), 0) / 765),
                 alive: [...document.querySelectorAll("*")].filter((one) =>
                     one.getAttributeNames().some((name) => name.startsWith("on"))).length,
                 places: [...document.querySelectorAll("[href], [src]")].map((one) =>
@@ -90,6 +95,9 @@ def test_the_page_never_scrolls_sideways(seen: Seen) -> None:
 def test_the_page_follows_the_wish_for_dark_or_light(seen: Seen) -> None:
     lightness = seen.facts["lightness"]
     assert lightness < 0.2 if seen.look.dark else lightness > 0.95
+    names = seen.facts["names"]
+    assert all(one > 0.7 if seen.look.dark else one < 0.5 for one in names)
+    assert names or "wide" in seen.path.read_text(encoding="utf-8")
 
 
 def test_nothing_in_the_page_is_code_or_leads_elsewhere(seen: Seen) -> None:

@@ -18,7 +18,7 @@ __all__ = ["drawn", "figure_css", "png", "svg", "svg_file"]
 
 
 def drawn(figure: Figure) -> Drawn:
-    """Return the figure drawn: its `svg(prefix)`, `svg_file()` and `png()` cost one drawing."""
+    """Return the figure drawn: its `svg(report_id)`, `svg_file()` and `png()` cost one drawing."""
     # Where its cache folder cannot be written, matplotlib says so as it is imported, uses a temporary one and
     # removes that in the end: nothing for the reader of a report.
     log = logging.getLogger("matplotlib")
@@ -31,12 +31,12 @@ def drawn(figure: Figure) -> Drawn:
     return Drawn(figure)
 
 
-def svg(figure: Figure, prefix: str) -> str:
-    """Return a figure as SVG to stand in an HTML page; `prefix` starts its ids.
+def svg(figure: Figure, report_id: str) -> str:
+    """Return a figure as SVG to stand in an HTML page; its ids start with `report_id` and the figure's id.
 
     The page's style sheet has `figure_css()`.
     """
-    return drawn(figure).svg(prefix)
+    return drawn(figure).svg(report_id)
 
 
 def svg_file(figure: Figure) -> bytes:

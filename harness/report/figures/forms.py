@@ -33,8 +33,12 @@ class Drawn:
         with quiet_matplotlib():
             self._canvas = draw(figure.drawing)
 
-    def svg(self, prefix: str) -> str:
-        """Return it to stand in an HTML page: coloured by `--fig-` variables, ids starting with `prefix`."""
+    def svg(self, report_id: str) -> str:
+        """Return it to stand in an HTML page, coloured by `--fig-` variables.
+
+        Its ids start with those of the report and of the figure: no two of a page are equal.
+        """
+        prefix = f"{report_id}-{self._figure.id}"
         return inline_svg(self._markup, prefix, self._figure.title, self._figure.alt)
 
     def svg_file(self) -> bytes:
