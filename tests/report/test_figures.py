@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -58,8 +59,7 @@ def contrast(one: str, other: str) -> float:
 
 @EVERY_KIND
 def test_every_drawing_is_well_formed_svg_whose_bytes_do_not_change(name: str) -> None:
-    one = figure(EVERY[name])
-    first = drawn(one)
+    first = drawn(figure(replace(EVERY[name])))
     assert first.svg("p7") == inline(name)
     assert ET.fromstring(first.svg_file()).tag == "{http://www.w3.org/2000/svg}svg"
 
@@ -144,6 +144,21 @@ def test_names_are_text_whatever_is_in_them(kind: str) -> None:
     assert "line one  two three" in found
     assert "\u672c\u5730/\u5927\u6a21\u578b" in found
     assert any(re.fullmatch("x+\u2026x+", one) for one in found)
+
+
+def test_what_was_drawn_is_kept_by_drawing_for_a_page_and_a_file_alike_and_not_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written: list[Canvas] = []
+    to_svg = Canvas.to_svg
+    monkeypatch.setattr(Canvas, "to_svg", lambda canvas: written.append(canvas) or to_svg(canvas))
+    kept = figure(Intervals("kept", [Point("m", 0.5)]))
+    assert "kept" in texts(svg(kept, "p")) and b">kept<" in svg_file(kept)
+    assert len(written) == 1
+    others = [figure(Intervals(f"other {at}", [])) for at in range(101)]
+    assert [texts(svg(one, "p"))[-1] for one in others] == [f"other {at}" for at in range(101)]
+    assert "kept" in texts(svg(kept, "p"))
+    assert len(written) == 103
 
 
 def test_every_row_is_there_from_the_top() -> None:
@@ -282,6 +297,7 @@ def test_nothing_of_the_users_matplotlib_reaches_figures_nor_back() -> None:
 
     one = figure(EVERY["stacked, one"])
     plain = (svg(one, "p"), png(one))
+    again = replace(one, drawing=replace(one.drawing))
     before = dict(mpl.rcParams)
     changes = {
         "font.weight": "bold",
@@ -295,7 +311,7 @@ def test_nothing_of_the_users_matplotlib_reaches_figures_nor_back() -> None:
     }
     with mpl.rc_context(changes):
         inside = dict(mpl.rcParams)
-        assert (svg(one, "p"), png(one)) == plain
+        assert (svg(again, "p"), png(again)) == plain
         assert dict(mpl.rcParams) == inside
     assert dict(mpl.rcParams) == before
 
