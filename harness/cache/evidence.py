@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 from sqlalchemy import Column, ColumnElement, Select, Text, case, cast, func, literal, select, type_coerce
 
 from harness.cache.parts import StorePart
-from harness.cache.tables import GRADE, SESSION, UNIT, UNIT_EXCHANGE, AnyRow
+from harness.cache.tables import GRADE, SESSION, UNIT, UNIT_EXCHANGE
 
 Statement: TypeAlias = "Select[*tuple[Any, ...]]"
 
@@ -37,10 +37,10 @@ class EvidenceStore(StorePart):
                 found.update(f"{kind} {row!r}\n".encode())
         return found.hexdigest()
 
-    async def _all(self, statement: Statement) -> Sequence[AnyRow]:
+    async def _all(self, statement: Statement) -> Sequence[tuple[Any, ...]]:
+        """Return whole rows as tuples: the `repr` of SQLAlchemy's own ones leaves out what is long."""
         async with self._database.reading() as connection:
-            rows: Sequence[AnyRow] = (await connection.execute(statement)).all()
-        return rows
+            return [tuple(row) for row in await connection.execute(statement)]
 
 
 def _raw(column: Column[Any]) -> ColumnElement[str]:

@@ -170,3 +170,22 @@ async def test_the_ids_of_cases_are_in_the_digest(store: Store) -> None:
         await store.finish_unit(run.id, UnitState(replace(ONE, case_id=case), UnitOutcome.VALID), [])
         seen.add(await store.evidence_digest(run.id))
     assert len(seen) == 2, "and nothing else of a run is"
+
+
+async def test_a_change_in_the_middle_of_much_evidence_gives_another_digest(store: Store) -> None:
+    run, session = await a_session(store)
+    units = [replace(ONE, case_id=f"case-{place:03d}") for place in range(60)]
+    for unit in units:
+        await store.finish_unit(run, UnitState(unit, UnitOutcome.VALID), [])
+    await store.end_session(session, 0, {"models": {str(place): place for place in range(200)}})
+    seen = {await store.evidence_digest(run)}
+    await store.finish_unit(run, UnitState(units[30], UnitOutcome.EMPTY), [])
+    seen.add(await store.evidence_digest(run))
+    await store.finish_unit(run, UnitState(units[30], UnitOutcome.REJECTED, 0, "a" * 900), [])
+    seen.add(await store.evidence_digest(run))
+    await store.finish_unit(run, UnitState(units[30], UnitOutcome.REJECTED, 0, "a" * 450 + "b" * 450), [])
+    seen.add(await store.evidence_digest(run))
+    changed = {str(place): place + (place == 100) for place in range(200)}
+    await store.end_session(session, 0, {"models": changed})
+    seen.add(await store.evidence_digest(run))
+    assert len(seen) == 5
