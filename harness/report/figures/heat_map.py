@@ -35,7 +35,7 @@ def draw_heat_map(drawing: HeatMap) -> Canvas:
     )
     right = left + cell * max(len(heads), 1)
     canvas = Canvas(max(math.ceil(right + 16 + (max(over, 0.0) if turned else 0.0)), WIDTH / 2))
-    top = MARGIN + 14 + up + 12
+    top = MARGIN + 14 + up + (12 if turned else 22)
     canvas.text(left, MARGIN + 8, drawing.x_title, room=canvas.width - left, colour="soft")
     for at, head in enumerate(heads):
         x = left + cell * (at + 0.5)
