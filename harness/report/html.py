@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -21,6 +21,8 @@ from harness.report.document import Facts, Figure, Paragraph, Part, Report, Sect
 from harness.report.figures.palette import figure_css
 from harness.report.page_tables import shown_table
 from harness.report.page_text import Html, brief, inline, shown
+from harness.report.parts import figures as figures_of
+from harness.report.parts import parts
 
 _DEEPEST = 6
 """Levels of headings that HTML has."""
@@ -58,20 +60,13 @@ def page(report: Report, figures: Mapping[str, str]) -> str:
     )
 
 
-def parts(sections: Sequence[Section]) -> Iterator[Part]:
-    """Yield every part of sections in the order in which the page shows them."""
-    for section in sections:
-        yield from section.parts
-        yield from parts(section.sections)
-
-
 def _numbers(report: Report, kind: type[Table] | type[Figure]) -> Mapping[str, int]:
-    found = [part.id for part in parts(report.sections) if isinstance(part, kind)]
+    found = [part.id for part in parts(report) if isinstance(part, kind)]
     return {name: at for at, name in enumerate(found, start=1)}
 
 
 def _drawings(report: Report, figures: Mapping[str, str]) -> Mapping[str, Html]:
-    wanted = [part.id for part in parts(report.sections) if isinstance(part, Figure)]
+    wanted = [figure.id for figure in figures_of(report)]
     missing = [name for name in wanted if name not in figures]
     if missing:
         raise ValueError(f"no drawing of figure {missing[0]!r}; {len(missing)} of {len(wanted)} are missing")
