@@ -232,9 +232,10 @@ def _ranked(subsets: Sequence[int], condition: str) -> Draw:
         place = np.full(cases, SUBSPECIALTIES.index("chest"))
         found = []
         for _ in range(models):
-            answered = usable(random, cases)
+            answered = np.ones(cases)  # an unusable answer is worth as much as one that names no disease
             limits = TIERS[hard].cumsum(axis=1)[:, None, :3]
-            tiers = (random.random((cases, 5))[:, :, None] >= limits).sum(axis=2) * answered[:, None]
+            tiers = (random.random((cases, 5))[:, :, None] >= limits).sum(axis=2)
+            tiers *= random.random((cases, 1)) >= UNUSABLE
             hits = tiers >= 1
             columns = (
                 answered, answered, (tiers * WEIGHTS).max(axis=1),

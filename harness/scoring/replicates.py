@@ -205,6 +205,8 @@ def _evaluated(sums: Values, statistic: Statistic) -> tuple[tuple[str, ...], Val
 
 def _mean_of_known(values: Values) -> Values:
     known = np.isfinite(values)
+    if values.shape[1] == 1:
+        return np.where(known[:, 0], values[:, 0], np.nan)
     sums = np.where(known, values, 0.0).sum(axis=1)
     counted = known.sum(axis=1)
     return np.where(counted > 0, sums / np.maximum(counted, 1), np.nan)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from known_processes import PROCESSES, Process
 
+from harness.benchmarks.pandent.findings import TABLE2
 from harness.benchmarks.scored import UnitTable
 from harness.comparison.comparing import compare
 from harness.comparison.contenders import Contender, RunCases
@@ -76,8 +77,12 @@ def false_alarms(process: Process, seeds: int) -> Mapping[str, float]:
     return {path: count / seeds for path, count in found.items()}
 
 
+APART = [name for name in PROCESSES if name != "radm volume"]
+"""The volumes' table has the columns of one subset, which those of the text have as well."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PROCESSES)
+@pytest.mark.parametrize("name", APART)
 def test_intervals_of_every_column_hold_the_truth(name: str) -> None:
     shares = coverage(PROCESSES[name], SEEDS)
     for path, (method, share) in shares.items():
@@ -86,20 +91,25 @@ def test_intervals_of_every_column_hold_the_truth(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PROCESSES)
+@pytest.mark.parametrize("name", APART)
 def test_a_difference_of_nothing_is_noise_in_every_column(name: str) -> None:
     shares = false_alarms(PROCESSES[name], SEEDS)
     assert max(shares.values()) <= 0.065, shares
 
 
-@pytest.mark.parametrize("name", ["triage", "radm text", "attributes"])
-def test_sweeps_are_compared_by_the_test_of_the_metric(name: str) -> None:
+EXACT = {
+    "triage": ["fine.exact_match"],
+    "radm text": ["top1", "top3", "top5"],
+    "attributes": [f"exact_match.{name}" for name in TABLE2],
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_small_sweeps_hold_the_truth_roughly(name: str) -> None:
     """A few data sets in every run of the tests, so that the slow ones above cannot rot."""
     process = replace(PROCESSES[name], cases=120)
     shares = coverage(process, 20)
-    exact = {path for path, (method, _) in shares.items() if method == "clopper-pearson"}
-    assert exact == {path for path in process.columns if "exact_match." in path or path.startswith("top")} - {
-        "exact_match.mean"
-    } or exact == {"fine.exact_match"}
+    exact = [path for path, (method, _) in shares.items() if method == "clopper-pearson"]
+    assert exact == EXACT[name]
     assert all(share >= 0.75 for _, share in shares.values()), shares
     assert all(share <= 0.3 for share in false_alarms(process, 20).values())

@@ -37,8 +37,8 @@ RARE: Final = 5
 """Below so many positive units a label is lost in many resamples.
 
 With 22 labels down to 1 case in 100, the interval of their macro-F1 held the truth in .86 to .92 of
-simulations with 100 cases, in .94 to .95 with 246 and in .93 to .95 with 360 (BCa's: in .42 to .73, .86 to .92
-and .91 to .94); that of their macro-recall in .87 to .90, .92 to .94 and .93.
+simulations with 100 cases, in .94 to .95 with 246 and in .93 to .95 with 360 (BCa's: in .42 to .73, .86 to
+.92 and .91 to .94); that of their macro-recall in .87 to .90, .92 to .94 and .93.
 """
 _MACRO: Final = ("fine.macro_f1", "fine.macro_recall", "coarse.macro_f1", "coarse.macro_recall")
 """Means over labels of which some may be rare: their intervals are studentized."""
