@@ -31,6 +31,7 @@ class _Layout:
     interval: int
     name: int
     n: int
+    no_room: tuple[MetricColumn, ...]
 
     @property
     def width(self) -> int:
@@ -54,7 +55,9 @@ def render(score: Json, *, width: int = 80) -> str:
         table = benchmark.table(condition)
         layout = _layout(_ranking_first(table, score["ranked_by"].get(condition)), rows, width)
         for reading, title in _readings(table).items():
-            lines += _reading(layout, f"{condition}: {title}", rows, reading, width)
+            if reading == "as_answered" or _has_numbers(layout, rows, reading):
+                lines += _reading(layout, f"{condition}: {title}", rows, reading, width)
+        lines += _no_room(layout, width)
         lines += below(score, condition, rows, layout.columns, width)
     lines += agreement(score, width)
     lines += notes(score, shown, unseen, width)
@@ -122,6 +125,18 @@ def _reading(layout: _Layout, title: str, rows: Sequence[Json], reading: str, wi
     if reading == "as_answered":
         for note in (note for row in models for note in served_notes(row["served_as"])):
             yield from wrap(f"  {note}", width, indent="    ")
+
+
+def _has_numbers(layout: _Layout, rows: Sequence[Json], reading: str) -> bool:
+    found = (row[reading].get(column.path) for row in rows for column in layout.columns)
+    return any(metric is not None and metric["value"] is not None for metric in found)
+
+
+def _no_room(layout: _Layout, width: int) -> Iterator[str]:
+    if layout.no_room:
+        names = ", ".join(map(_spoken, layout.no_room))
+        told = f"  no room here for {names}: in a wider terminal, --json, or `harness report`"
+        yield from wrap(told, width, indent="    ")
 
 
 def _others(rows: Sequence[Json]) -> Mapping[str, Sequence[Json]]:
@@ -219,11 +234,12 @@ def _layout(known: Sequence[MetricColumn], rows: Sequence[Json], width: int) -> 
     taken = 4 + n + _COVERAGE + interval
     longest = max(len(shown_name(row)) for row in rows) + 1
     least = min(max(longest, _SMALLEST_NAME), _WHOLE_NAME)
+    no_room: list[MetricColumn] = []
     while len(columns) > 1 and width - taken - sum(cells) < least:
-        columns.pop()
+        no_room.insert(0, columns.pop())
         cells.pop()
     name = max(_SMALLEST_NAME, min(longest, width - taken - sum(cells)))
-    return _Layout(tuple(columns), tuple(cells), interval, name, n)
+    return _Layout(tuple(columns), tuple(cells), interval, name, n, tuple(no_room))
 
 
 def _ranking_first(table: ScoreTable, metric: str | None) -> list[MetricColumn]:
