@@ -132,6 +132,7 @@ class _AnyImage(MediaReader):
             yield Media("0" * 64, "image/png", 1, 40, 20, path)
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_captions_of_many_cases(tmp_path: Path) -> None:  # F36
     # Twice, since a table of the interpreter may grow on the way: it holds the names of paths.
     peaks: dict[int, list[int]] = {500: [], 2_500: []}

@@ -60,6 +60,7 @@ def test_colours_survive(tmp_path: Path) -> None:
     assert np.abs(found[:, 2:8, 2:8] - (255, 0, 0)).max() <= 6
 
 
+@pytest.mark.slow
 def test_the_same_input_becomes_the_same_bytes_in_another_process(tmp_path: Path) -> None:
     series(tmp_path / "in", ramp(12))
     dicom(tmp_path / "in" / "one.dcm", ramp()[3], SeriesInstanceUID="9.9")

@@ -161,6 +161,7 @@ def broken_files(folder: Path) -> None:
     save(folder / "report.dcm", kind)
 
 
+@pytest.mark.slow
 def test_no_message_about_a_broken_file_quotes_a_tag(tmp_path: Path, run: Run) -> None:
     (tmp_path / "in").mkdir()
     broken_files(tmp_path / "in")

@@ -169,6 +169,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("how", "code"), [("SIGKILL", -signal.SIGKILL), ("SIGINT", 130)])
 def test_an_interrupted_run_leaves_no_half_file_and_is_finished_by_the_next(
     tmp_path: Path, how: str, code: int

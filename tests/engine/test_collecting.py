@@ -45,6 +45,7 @@ def held() -> int:
     return sum(isinstance(one, Flight) for one in gc.get_objects())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [chat_reply("x"), status_reply(500), half(chat_reply("x")), RESET, CLOSE])
 @pytest.mark.usefixtures("nothing_collected")
 async def test_an_exchange_leaves_no_request_in_memory(answer: Reply | Hang) -> None:

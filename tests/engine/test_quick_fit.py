@@ -66,6 +66,7 @@ def schemas() -> st.SearchStrategy[Any]:
     return st.recursive(leaf, nested, max_leaves=6)
 
 
+@pytest.mark.slow
 @settings(max_examples=600, deadline=None)
 @given(schemas(), VALUES)
 def test_whatever_is_accepted_quickly_fits_by_jsonschema(schema: Any, value: Any) -> None:

@@ -107,6 +107,7 @@ def test_a_machine_without_memory_for_the_answers_loses_none_of_the_others(
         check_nothing_paid_twice(stored)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["closed port", "self-signed", "TLS to a plain port", "plain to a TLS port"])
 def test_a_server_that_cannot_be_talked_to_is_tried_for_max_wait_and_then_told(
     tmp_path: Path, way: str, own_certificate: ssl.SSLContext

@@ -29,6 +29,7 @@ def _marked(scenario: Scenario) -> ParameterSet:
     return pytest.param(scenario, id=name, marks=() if name in QUICK else pytest.mark.slow)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", [_marked(one) for one in SCENARIOS])
 def test_the_documented_figures_are_seen_and_kept(  # F30, F31, F35, F40, F41, F42, F43, F51
     scenario: Scenario, page: str, caplog: pytest.LogCaptureFixture

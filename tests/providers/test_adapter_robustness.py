@@ -131,6 +131,7 @@ def test_any_bytes_are_read(adapter: Adapter, status: int, headers: dict[str, st
     check(adapter, RawReply(status, headers, body))
 
 
+@pytest.mark.slow
 @EVERY
 @given(status=STATUSES, headers=HEADERS, value=VALUES)
 @settings(max_examples=150, deadline=None)

@@ -87,6 +87,7 @@ def wish(request: Request, limit: object) -> Hashable:
     return request.messages, canonical_json(rest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [None, "[A-Za-z0-9_]{1,8}"], ids=["as it is", "aliases"])
 @pytest.mark.parametrize("kind", list(ADAPTERS))
 @settings(max_examples=40, deadline=None)

@@ -41,6 +41,7 @@ def short_pairs(seed: int) -> list[Pair]:
     return [(words(), words()) for _ in range(rng.randint(1, 8))]
 
 
+@pytest.mark.slow
 def test_reports_score_as_by_pycocoevalcap() -> None:
     pairs = report_pairs(500)
     assert corpus_bleu(pairs) == pytest.approx(coco(pairs), abs=TOLERANCE)

@@ -181,6 +181,7 @@ def _by_nltk(pairs: list[tuple[list[str], list[str]]], reader: Any) -> list[floa
     return [single_meteor_score(reference, candidate, wordnet=reader) for candidate, reference in pairs]
 
 
+@pytest.mark.slow
 @needs_both
 def test_values_are_those_of_nltk(meteor: Meteor2005, nltks_reader: Any) -> None:
     words = sorted({word for pair in report_pairs(40) for text in pair for word in text.lower().split()})

@@ -169,6 +169,7 @@ def test_division_by_zero_is_silent_and_told() -> None:
 FLAGS = st.lists(st.lists(st.booleans(), min_size=8, max_size=8), min_size=1, max_size=12)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(FLAGS, st.randoms(use_true_random=False), st.sampled_from(["0", "1"]))
 def test_measures_agree_with_scikit_learn(rows: list[list[bool]], random: Random, zero_division: str) -> None:

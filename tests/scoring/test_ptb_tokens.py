@@ -140,6 +140,7 @@ def test_lone_surrogates_are_no_error() -> None:
     "\n".join(ptb_tokenize("a\ud800@b.c")).encode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS)
 def test_long_texts_take_bounded_time(unit: str) -> None:
     start = time.process_time()

@@ -40,6 +40,7 @@ def coco(pairs: list[Pair]) -> list[float]:
     return [rouge.calc_score([" ".join(candidate)], [" ".join(reference)]) for candidate, reference in pairs]
 
 
+@pytest.mark.slow
 def test_reports_score_as_by_pycocoevalcap() -> None:
     pairs = report_pairs(120)
     expected = coco(pairs)

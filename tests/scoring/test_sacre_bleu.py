@@ -59,6 +59,7 @@ def expected(pairs: list[tuple[str, str]], tokenizer: str) -> float:
     return float(metric(tokenize=tokenizer).corpus_score(candidates, [references]).score) / 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokenizer", ["13a", "zh"])
 def test_a_corpus_of_reports_scores_as_by_sacrebleu(tokenizer: str) -> None:
     pairs = texts(300)
@@ -77,6 +78,7 @@ def test_each_of_many_reports_scores_as_by_sacrebleu(tokenizer: str) -> None:
         assert found == pytest.approx(score, abs=TOLERANCE), pair
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tokenizer", ["13a", "zh"])
 def test_thousands_of_short_odd_and_empty_texts_score_as_by_sacrebleu(tokenizer: str) -> None:
     bleu = metric(tokenize=tokenizer, effective_order=True)

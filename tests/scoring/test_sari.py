@@ -148,6 +148,7 @@ def test_the_documented_example_of_easse_scores_as_documented() -> None:
     assert corpus_sari(triples, "hf") != pytest.approx(33.17472563619544, abs=1)
 
 
+@pytest.mark.slow
 def test_thousands_of_short_triples_score_as_by_the_second_implementation() -> None:
     for seed in range(500):
         triples = made_triples(seed)

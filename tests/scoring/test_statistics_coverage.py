@@ -108,12 +108,14 @@ def false_alarms(
     return found / seeds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_intervals_of_a_hundred_cases_hold_the_truth(kind: str) -> None:
     # Of 600 data sets: the standard error is .009.
     assert 0.925 <= coverage(kind, 100, 600) <= 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_null_difference_of_a_hundred_cases_is_rarely_called_significant(kind: str) -> None:
     # Of 600 data sets: the standard error is .009, and 2 of it are granted.

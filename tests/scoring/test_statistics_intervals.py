@@ -83,6 +83,7 @@ def ends(interval: Interval) -> tuple[float, float]:
     return interval.low, interval.high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "level"), [("same_bca", 0.95), ("same_90", 0.90)])
 def test_of_the_same_resamples_r_makes_the_same_interval(
     from_r: Mapping[str, list[float]], name: str, level: float

@@ -213,6 +213,7 @@ def test_mcnemar_gives_the_odds_where_there_are_any() -> None:
         mcnemar_exact(-1, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", P_VALUES)
 def test_corrections_are_those_of_r_and_statsmodels(from_r: Mapping[str, list[float]], name: str) -> None:
     p_values = P_VALUES[name]

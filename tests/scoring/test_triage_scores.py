@@ -328,6 +328,7 @@ def test_the_prevalence_baseline_keeps_every_digit(zero_division: str, empty: st
     assert everything == PREVALENCE[zero_division, empty]
 
 
+@pytest.mark.slow
 def test_the_prevalence_baseline_does_not_depend_on_what_is_drawn_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -130,6 +130,7 @@ def test_what_is_looked_for_can_be_found() -> None:
         assert len(set(spelled(key))) >= 10
 
 
+@pytest.mark.slow
 def test_a_run_full_of_echoed_keys_leaves_none_anywhere(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -61,6 +61,7 @@ def test_a_share_is_asked_and_the_run_stays_the_same(tmp_path: Path) -> None:
     assert [session["shard"] for session in status["sessions"]] == ["1/2", "1/2", "2/2", None]
 
 
+@pytest.mark.slow
 def test_two_processes_with_both_shares_of_one_store_make_each_unit_once(tmp_path: Path) -> None:  # F25
     write_cases(tmp_path / "data", 16)
     with ScriptedServer(lambda arrival: delayed(right_answer(arrival), 0.05)) as server:

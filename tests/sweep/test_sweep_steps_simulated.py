@@ -48,6 +48,7 @@ def check_scores(benchmark: str, done: Done, store: Path) -> None:
     assert harness("store", "verify", "--store", store).code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("benchmark", STEPS)
 def test_a_step_over_simulated_answers_is_asked_once_and_scores_the_same(
     tmp_path: Path, benchmark: str
