@@ -34,6 +34,12 @@ def check_free(out: Path) -> None:
         raise ConfigError(f"{str(out)!r} is no folder; name a new or an empty one")
 
 
+def check_left(out: Path) -> None:
+    """Raise ConfigError where this process stands in a folder: whoever called it would be left nowhere."""
+    if out.is_dir() and Path.cwd().is_relative_to(out):
+        raise ConfigError(f"the folder {str(out)!r} would be replaced under your feet; leave it first")
+
+
 @contextmanager
 def new_folder(out: Path, check: Callable[[Path], None] = check_free) -> Iterator[Draft]:
     """Give a draft of a folder, which is removed on any way out but after `keep`.
@@ -42,6 +48,7 @@ def new_folder(out: Path, check: Callable[[Path], None] = check_free) -> Iterato
     otherwise. Raises ConfigError where it does not, SpoolError where the disk fails.
     """
     out = out.resolve()
+    check_left(out)
     check(out)
     draft = Draft(out.parent / f".{out.name}.{secrets.token_hex(4)}.part")
     try:

@@ -85,6 +85,8 @@ async def _report(
 
 
 def _drawers() -> Drawers:
+    # It is for windows, which nobody opens here; a name that matplotlib does not know ends its import.
+    os.environ.pop("MPLBACKEND", None)
     from harness.report.figures import png, svg, svg_file
     from harness.report.folder import Drawers
     from harness.report.html import page

@@ -24,6 +24,7 @@ NOT_IN_RUN: Final = "not among the cases of its run"
 NOT_ASKED: Final = "not asked in this condition"
 UNUSABLE: Final = "no usable answer"
 PARTIAL: Final = "an answer to some of its units only"
+OTHER_CONDITIONS: Final = "asked in other conditions of the union"
 
 _NONE: Final = 0
 
@@ -86,7 +87,8 @@ def common_cases(contenders: Sequence[Contender], reading: Reading) -> CommonCas
     universe = sorted({one.cases.ids[place] for one in contenders for place in one.wanted})
     number = {case: place for place, case in enumerate(universe)}
     kinds: dict[tuple[str, bytes], int] = {}
-    sides = [_Side(one, number, repeats, reading, kinds) for one in contenders]
+    members = list(dict.fromkeys(name for one in contenders for name in one.units.conditions))
+    sides = [_Side(one, number, members, repeats, reading, kinds) for one in contenders]
     codes = np.stack([side.codes for side in sides])
     is_common = _alike(codes)
     chosen = np.flatnonzero(is_common)
@@ -100,9 +102,7 @@ def common_cases(contenders: Sequence[Contender], reading: Reading) -> CommonCas
         cases=next(tables()).cases,
         wanted=len(universe),
         left_out=tuple(_left_out(universe, np.flatnonzero(~is_common), sides)),
-        without=tuple(
-            int(_alike(np.delete(codes, place, axis=0)).sum()) for place in range(len(contenders))
-        ),
+        without=tuple(int(_alike(np.delete(codes, place, axis=0)).sum()) for place in range(len(contenders))),
         shared=np.array([[int(_alike(np.stack([one, other])).sum()) for other in codes] for one in codes]),
         clusters=len(np.unique(groups)),
         repeats=repeats,
@@ -121,6 +121,7 @@ class _Side:
         self,
         contender: Contender,
         number: dict[str, int],
+        members: Sequence[str],
         repeats: int,
         reading: Reading,
         kinds: dict[tuple[str, bytes], int],
@@ -132,8 +133,11 @@ class _Side:
         cases = of_place[contender.units.cases]
         kept = np.flatnonzero((cases >= 0) & (contender.units.repeats <= repeats))
         units = contender.units
-        order = kept[np.lexsort((units.members[kept], units.repeats[kept], cases[kept]))]
-        self._order, self._cases = order, cases[order]
+        # By name: runs may ask different conditions of a union, so that their places in it say nothing.
+        place = [members.index(name) for name in units.conditions]
+        asked = np.array(place, dtype=np.int64)[units.members] if len(units) else np.zeros(0, dtype=np.int64)
+        order = kept[np.lexsort((asked[kept], units.repeats[kept], cases[kept]))]
+        self._order, self._cases, self._asked = order, cases[order], asked[order]
         self.unusable: set[int] = set()
         if reading == "valid_only":
             self.unusable = set(self._cases[~contender.usable[order]].tolist())
@@ -145,7 +149,7 @@ class _Side:
 
     def _note_codes(self, kinds: dict[tuple[str, bytes], int]) -> None:
         units, digests = self.contender.units, self.contender.cases.digests
-        what = (units.repeats[self._order].astype(np.int64) * 2**32) + units.members[self._order]
+        what = (units.repeats[self._order].astype(np.int64) * 2**32) + self._asked
         places = units.cases[self._order]
         starts = np.flatnonzero(np.diff(self._cases, prepend=-1))
         for start, end in zip(starts.tolist(), np.append(starts[1:], len(what)).tolist(), strict=False):
@@ -212,6 +216,9 @@ def _reasons(case: str, number: int, most: int, sides: Sequence[_Side]) -> Itera
     found = [(why, side.contender.label) for side in sides if (why := side.why_absent(case, number, most))]
     if len({digest for side in sides if (digest := side.digest(case)) is not None}) > 1:
         found = [(OTHER_CONTENT, side.contender.label) for side in sides if side.digest(case) is not None]
+    elif len({frozenset(side.contender.units.conditions) for side in sides}) > 1:
+        found = [(OTHER_CONDITIONS if why == PARTIAL else why, whose) for why, whose in found]
+        found = found or [(OTHER_CONDITIONS, side.contender.label) for side in sides]
     yield from found or [(PARTIAL, side.contender.label) for side in sides]
 
 

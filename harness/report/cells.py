@@ -40,7 +40,9 @@ def metric_cell(metric: Json | None, column: MetricColumn | None = None) -> Cell
     if named is not None:
         return Cell(named, value, n, note=note)
     decimals = DECIMALS if column is None else column.decimals
-    text, interval = shown(value, low, high, decimals=decimals, n=n)
+    # A p has no steps of 1/n: of six cases, .04 would be shown as 0.0.
+    steps = n if column is None or column.least is None else None
+    text, interval = shown(value, low, high, decimals=decimals, n=steps)
     return Cell(text, value, n, low, high, interval, note, "note" if note else "plain")
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from harness.errors import ConfigError
-from harness.new_folder import check_free, new_folder
+from harness.new_folder import check_free, check_left, new_folder
 from harness.report.csv_tables import csv_table
 from harness.report.document import Figure, Report
 from harness.report.json_report import report_json
@@ -80,11 +80,10 @@ def write_report(report: Report, out: Path, drawers: Drawers) -> Sequence[str]:
 
 def check_replaceable(out: Path) -> None:
     """Raise ConfigError unless a report may be written at a place: nothing, an empty folder, a report."""
+    check_left(out)
     if not out.is_dir() or not (out / MARKER).is_file():
         check_free(out)
         return
-    if Path.cwd().is_relative_to(out):
-        raise ConfigError(f"the folder {str(out)!r} would be replaced under your feet; leave it first")
     known = _known_files(out)
     for path in sorted(out.rglob("*")):
         name = path.relative_to(out).as_posix()

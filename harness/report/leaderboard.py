@@ -18,7 +18,10 @@ def leaderboard(view: ConditionView, ids: PartIds, prefix: str, *, brief: bool =
     """Yield the tables and the figure of a condition; `brief`: the table of one reading alone."""
     if not view.columns:
         return
-    truths = {row_name(row): row_truth(row, view.baselines, view.table, view.columns) for row in view.rows}
+    truths = {
+        (row["kind"], row["model"]): row_truth(row, view.baselines, view.table, view.columns)
+        for row in view.rows
+    }
     main = reading_table(view, AS_ANSWERED, ids.make(prefix, view.condition), truths)
     yield main
     if brief:

@@ -105,11 +105,21 @@ def _line(
             printed_cell(one.value, one.low, one.high, decimals),
             empty_cell(why or "") if metric is None else metric_cell(metric, column),
             difference_cell(difference, metric["n"] if metric else None, decimals, why or ""),
-            text_cell("; ".join(filter(None, (f"not compared: {why}" if why else "", one.note or "")))),
+            text_cell(
+                "; ".join(filter(None, (f"not compared: {why}" if why else "", _rules(view), one.note or "")))
+            ),
             text_cell(one.source),
         ],
         "published",
     )
+
+
+def _rules(view: ConditionView) -> str:
+    """Return by which conventions these scores are not as by default: a difference is one of these too."""
+    usual = {name: values[0] for name, values in view.benchmark.conventions.items()}
+    chosen = view.score["conventions"].items()
+    other = sorted(f"{name}={value}" for name, value in chosen if usual.get(name) != value)
+    return f"scored here with {', '.join(other)}, which is no default" if other else ""
 
 
 def _said(one: PublishedValue) -> Iterator[str]:

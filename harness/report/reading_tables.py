@@ -28,12 +28,14 @@ N: Final = Column("n", "n", "cases scored, or answers where a metric is of answe
 COVERAGE: Final = Column("coverage", "usable", "share of the units that apply to it with a usable answer")
 
 
-def reading_table(view: ConditionView, reading: str, table_id: str, truths: Mapping[str, RowTruth]) -> Table:
-    """Return the table of one reading; `truths`: what is said of the rows of `as_answered`, by name."""
+def reading_table(
+    view: ConditionView, reading: str, table_id: str, truths: Mapping[tuple[str, str], RowTruth]
+) -> Table:
+    """Return the table of one reading; `truths`: what is said of rows of `as_answered`, by kind and name."""
     ranked = reading == AS_ANSWERED and view.main_metric is not None
     rows = view.rows if reading == AS_ANSWERED else view.models
     head = (RANK, N, COVERAGE) if ranked else (N, COVERAGE)
-    shown = [_row(view, row, reading, ranked, truths.get(row_name(row))) for row in rows]
+    shown = [_row(view, row, reading, ranked, truths.get((row["kind"], row["model"]))) for row in rows]
     if reading == AS_ANSWERED:
         shown += published_rows(view, leading=len(head))
     one_reading = view.table.one_reading

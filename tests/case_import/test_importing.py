@@ -141,6 +141,14 @@ def test_a_folder_that_appears_meanwhile_is_not_touched(tmp_path: Path) -> None:
     assert left(tmp_path) == ["out"] and left(tmp_path / "out") == ["theirs"]
 
 
+def test_the_folder_one_stands_in_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path / "out")
+    with pytest.raises(ConfigError, match="leave it first"), new_folder(Path()) as draft:
+        draft.keep()
+    assert left(tmp_path) == ["out"] and Path.cwd() == tmp_path / "out"
+
+
 def test_a_full_disk_is_told_as_such(tmp_path: Path) -> None:
     told = "No space left on device; make room, or change --out"
     with pytest.raises(SpoolError, match=told), new_folder(tmp_path / "out"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -120,3 +121,20 @@ def test_the_command_imports_nothing_that_could_ask_a_model(checkout: Path) -> N
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=checkout, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_backend_for_windows_that_matplotlib_does_not_know_is_no_matter(checkout: Path) -> None:
+    code = (
+        "from harness.cli.report import _drawers; from harness.report.document import *;"
+        "print(len(_drawers().png(Figure('a', 'a', 'a', Intervals('x', [Point('m', 0.5)]), 't'))))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "MPLBACKEND": "nonsense"},
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.stderr == ""
+    assert int(done.stdout) > 1000

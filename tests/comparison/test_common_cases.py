@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from comparison_examples import contender, run_cases
@@ -10,6 +12,7 @@ from harness.benchmarks.scored import UnitTable
 from harness.comparison.common_cases import (
     NOT_ASKED,
     NOT_IN_RUN,
+    OTHER_CONDITIONS,
     OTHER_CONTENT,
     PARTIAL,
     UNUSABLE,
@@ -164,3 +167,60 @@ def test_nothing_in_common_is_no_case_and_all_reasons() -> None:
 def test_units_and_outcomes_of_other_numbers_are_refused() -> None:
     with pytest.raises(ValueError, match="2 units of 'x'"):
         contender("x", [1, 2], usable=[True])
+
+
+def in_union(label: str, marks: dict[str, list[float]], *, run: str = "night") -> Contender:
+    """Return a contender with a mark for each case in each condition of a union."""
+    cases = len(next(iter(marks.values())))
+    plain = contender(label, [0] * cases, cases=run_cases(IDS[:cases], run=run))
+    flat = [(own[case], case, member) for case in range(cases) for member, own in enumerate(marks.values())]
+    values, places, members = zip(*flat, strict=True)
+    units = UnitTable(
+        np.stack([np.array(values, dtype=float), np.ones(len(flat))], axis=1),
+        np.array(places),
+        np.array(places),
+        np.ones(len(flat), dtype=np.int32),
+        np.array(members, dtype=np.int32),
+        tuple(marks),
+    )
+    return replace(plain, units=units, usable=np.ones(len(flat), dtype=np.bool_))
+
+
+def test_other_conditions_of_a_union_are_never_taken_for_the_same() -> None:  # F19
+    found = common_cases(
+        [
+            in_union("one", {"caries": [1, 2], "bridge": [3, 4]}),
+            in_union("other", {"periapical": [1, 2], "bridge": [3, 4]}, run="day"),
+        ],
+        "as_answered",
+    )
+    assert found.ids == ()
+    assert reasons(found) == {OTHER_CONDITIONS: (("one", "other"), ("a", "b"))}
+
+
+def test_a_part_of_a_union_is_no_common_ground_for_all_of_it() -> None:
+    found = common_cases(
+        [
+            in_union("few", {"caries": [1, 2]}),
+            in_union("many", {"bridge": [3, 4], "caries": [1, 2]}, run="day"),
+        ],
+        "as_answered",
+    )
+    assert found.ids == ()
+    assert reasons(found) == {OTHER_CONDITIONS: (("few",), ("a", "b"))}
+
+
+def test_units_of_a_union_are_paired_by_condition_in_whatever_order_runs_ask_them() -> None:
+    found = common_cases(
+        [
+            in_union("one", {"caries": [1, 2], "bridge": [3, 4]}),
+            in_union("other", {"bridge": [30, 40], "caries": [10, 20]}, run="day"),
+        ],
+        "as_answered",
+    )
+    assert found.ids == ("a", "b")
+    tables = list(found.tables())
+    assert [[table.conditions[member] for member in table.members] for table in tables] == [
+        ["caries", "bridge", "caries", "bridge"]
+    ] * 2
+    assert [table.numbers[:, 0].tolist() for table in tables] == [[1, 3, 2, 4], [10, 30, 20, 40]]

@@ -88,3 +88,11 @@ def test_a_difference_has_its_sign_and_zero_has_none(value: float, text: str) ->
 def test_a_printed_number_stands_as_it_was_printed() -> None:
     cell = printed_cell(0.3, 0.25, 0.35, 3)
     assert (cell.text, cell.interval, cell.n) == ("0.300", "0.250-0.350", None)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.04, "0.040"), (0.0004, "<0.001"), (0.0625, "0.062"), (1.0, "1.000")]
+)
+def test_a_p_of_few_cases_keeps_its_decimals(value: float, text: str) -> None:
+    p = MetricColumn("wilcoxon.p", ("", "p"), 3, better=None, least=0.001)
+    assert metric_cell(metric(value, 6), p).text == text

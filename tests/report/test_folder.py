@@ -144,6 +144,20 @@ def test_the_folder_one_stands_in_is_not_replaced(tmp_path: Path, monkeypatch: p
         write_report(other_report(), tmp_path / "out", DRAWERS)
 
 
+@pytest.mark.parametrize(
+    "replaced", [check_replaceable, lambda out: write_report(rich_report(), out, DRAWERS)]
+)
+def test_an_empty_folder_one_stands_in_is_not_replaced(  # type: ignore[no-untyped-def]
+    replaced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path / "out")
+    with pytest.raises(ConfigError, match="leave it first"):
+        replaced(tmp_path / "out")
+    (tmp_path / "out" / "note").write_text("still here", encoding="utf-8")
+    assert Path("note").read_text("utf-8") == "still here"
+
+
 def test_what_appears_while_a_report_is_written_is_not_touched(tmp_path: Path) -> None:
     out = tmp_path / "out"
     write_report(rich_report(), out, DRAWERS)

@@ -178,3 +178,24 @@ def test_repeats_and_imported_rows_are_told() -> None:
     table = tables(leaderboard(view(rows, repeats=3), PartIds(), "night"))["night-both"]
     assert table.rows[0].name == "alpha (imported)"
     assert "means of 3 repeats" in table.caption
+
+
+def test_a_model_keeps_its_notes_beside_a_rater_or_baseline_of_its_name() -> None:
+    board = leaderboard(
+        view(
+            [
+                incomplete("nothing", {MAIN: 0.99}),
+                row("alpha", {MAIN: (0.6, 0.5, 0.7)}, rank=1),
+                row("alpha", {MAIN: 0.8}, kind="rater") | {"not_rated": ["c1"]},
+                row("nothing", {MAIN: 0.0}, kind="baseline"),
+            ]
+        ),
+        PartIds(),
+        "night",
+    )
+    rows = {(one.kind, one.name): one for one in tables(board)["night-both"].rows}
+    assert rows["model", "nothing"].marked
+    assert "no rank" in rows["model", "nothing"].notes[0]
+    assert rows["baseline", "nothing"].notes == ()
+    assert rows["model", "alpha"].notes == ()
+    assert "not rated" in rows["rater", "alpha"].notes[0]

@@ -82,3 +82,13 @@ def test_what_is_not_the_same_is_not_compared(ours: Any, changes: Any, why: str)
 def test_nothing_published_changes_nothing() -> None:
     found = tables(leaderboard(view([OURS]), PartIds(), "night"))
     assert list(found) == ["night-both"]
+
+
+def test_a_difference_says_by_which_conventions_ours_is_scored() -> None:
+    usual = cell(shown([OURS])["night-both-published"], "gemini-3-flash", "note").text
+    assert "scored here" not in usual
+    other = {"case_f1_empty": "1", "zero_division": "skip-empty"}
+    table = shown([OURS], conventions=other)["night-both-published"]
+    assert "scored here with zero_division=skip-empty, which is no default" in (
+        cell(table, "gemini-3-flash", "note").text
+    )
