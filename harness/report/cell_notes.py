@@ -16,7 +16,7 @@ _N_COLUMN: Final = "n"
 
 @dataclass(frozen=True, slots=True)
 class TableNotes:
-    """The notes of a table: `general` ones first, then `numbered` ones, referred to by their numbers."""
+    """The notes of a table: `general` ones first, heads explained, then `numbered` ones, by their numbers."""
 
     general: Sequence[str]
     numbered: Mapping[str, int]
@@ -47,6 +47,7 @@ def table_notes(table: Table) -> TableNotes:
     said = _said_once(table)
     general = [note for note in (*table.notes, said) if note]
     general += [MARK_LEGEND] if any(row.marked for row in table.rows) else []
+    general += [f"{column.head}: {column.title}" for column in table.columns if column.title]
     texts = (note for row in table.rows for note in (*row.notes, *(cell.note for cell in row.cells)) if note)
     numbered = {note: at for at, note in enumerate(dict.fromkeys(texts), 1)}
     own = None if said is not None else {at: _own_n(table, row) for at, row in enumerate(table.rows)}
