@@ -12,6 +12,7 @@ from harness.benchmarks.scored import MetricColumn, ScoreTable
 from harness.cli.score_notes import agreement, below, notes
 from harness.cli.score_words import Json, count, shown_name, wrap
 from harness.offline.score_ranking import UNRANKED
+from harness.report.rounding import rounded
 from harness.served_models import served_notes
 
 _SMALLEST_CELL = 6
@@ -182,7 +183,7 @@ def _cells(texts: Sequence[str], interval: str, layout: _Layout) -> str:
 def _interval(metric: Json | None, column: MetricColumn) -> str:
     if metric is None or metric["ci"] is None:
         return "-"
-    low, high = (f"{end:.{column.decimals}f}" for end in metric["ci"])
+    low, high = (rounded(end, column.decimals) for end in metric["ci"])
     return f"{low},{high}" if low.startswith("-") else f"{low}-{high}"
 
 
@@ -280,12 +281,8 @@ def _order(row: Json, columns: Sequence[MetricColumn]) -> tuple[bool, float, str
 def _number(metric: Json | None, column: MetricColumn) -> str:
     if metric is None or metric["value"] is None:
         return "-"
-    value = metric["value"]
-    if value in column.words:
-        return column.words[value]
-    if column.least is not None and 0 <= value < column.least:
-        return f"<{column.least:.{column.decimals}f}"
-    return f"{value:.{column.decimals}f}"
+    worded = column.worded(metric["value"])
+    return rounded(metric["value"], column.decimals) if worded is None else worded
 
 
 def _percent(share: float) -> str:

@@ -33,7 +33,7 @@ def metric_cell(metric: Json | None, column: MetricColumn | None = None) -> Cell
     if not n:
         raise ValueError(f"a number is shown with its n only, and {value!r} has none")
     low, high = metric["ci"] or (None, None)
-    named = None if column is None else _named(value, column)
+    named = None if column is None else column.worded(value)
     note = metric["reason"] or ""
     if named is not None:
         return Cell(named, value, n, note=note)
@@ -94,11 +94,3 @@ def amount_cell(value: float | None, n: int, digits: int = 3, *, why_not: str = 
     if value is None or not n:
         return empty_cell(why_not)
     return Cell(amount(value, digits), value, n)
-
-
-def _named(value: float, column: MetricColumn) -> str | None:
-    if value in column.words:
-        return column.words[value]
-    if column.least is not None and 0 <= value < column.least:
-        return f"<{column.least:.{column.decimals}f}"
-    return None
