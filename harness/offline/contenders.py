@@ -14,9 +14,10 @@ from harness.comparison.contenders import Contender, Provenance, RunCases
 from harness.errors import UnknownNameError
 from harness.manifest import ConditionWanted, Manifest, ModelWanted
 from harness.nearest import nearest_of
+from harness.offline.kept_units import RowNumbers
 from harness.offline.model_units import scored_together
 from harness.offline.row_units import OUTCOMES, RowKey
-from harness.offline.scored_runs import RowNumbers, ScoredRun
+from harness.offline.scored_runs import ScoredRun
 from harness.outcomes import USABLE
 from harness.served_models import served_notes
 

@@ -23,8 +23,6 @@ from harness.offline.score import score_stored
 from harness.offline.score_basis import outdated, score_basis
 from harness.offline.stored_run import StoredRun, load_run
 
-__all__ = ["RowKey", "RowKind", "RowNumbers", "ScoredRun", "scored_run"]
-
 Json: TypeAlias = Mapping[str, Any]
 
 

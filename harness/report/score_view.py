@@ -6,17 +6,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from harness.benchmarks.base import Benchmark
 from harness.benchmarks.scored import MetricColumn, ScoreTable
-from harness.report.document import RowKind
+from harness.offline.row_units import ROW_KINDS
 from harness.report.published import PublishedValue
 
 Json: TypeAlias = Mapping[str, Any]
-
-KINDS: Final[tuple[RowKind, ...]] = ("model", "rater", "baseline")
-"""The kinds of a score's rows, in the order of a table."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ class ConditionView:
     @cached_property
     def rows(self) -> tuple[Json, ...]:
         """All rows as a table has them: models by rank, then by value; raters; baselines."""
-        return tuple(row for kind in KINDS for row in self._of_kind(kind))
+        return tuple(row for kind in ROW_KINDS for row in self._of_kind(kind))
 
     @cached_property
     def models(self) -> tuple[Json, ...]:
