@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from harness.cli.score_notes import IMPORTED_NOTE
-from harness.cli.score_words import Json, count, printable, some, wrap
+from harness.cli.score_words import Json, printable, some, wrap
 from harness.cli.tables import display_width
 from harness.comparison.result import CORRECTIONS, TESTS
+from harness.phrases import count, listed
 from harness.report import rounding
-from harness.report.phrases import listed
 
 _READINGS: Final = {
     "as_answered": "as answered (an unusable answer counts as the worst value)",
@@ -20,7 +20,6 @@ _DIFFERENCES: Final = (("diff", 9), ("95% CI", 16), ("p", 8), ("adj. p", 8))
 _VERDICT: Final = 13
 _VALUES: Final = (("value", 9), ("first", 8), ("ranks", 8))
 _LEAST_NAME: Final = 12
-_LISTED: Final = 4
 
 _LEGEND: Final = (
     "diff: the value of the row less that of the one it is against; 95% CI: of that difference by itself, by "
@@ -90,7 +89,7 @@ def _cases(found: Json, width: int) -> Iterator[str]:
     if cases["repeats"] > 1:
         yield from wrap(f"  values are means of {cases['repeats']} repeats", width, indent="    ")
     for one in cases["left_out"]:
-        whose = "all" if len(one["whose"]) == k else listed(one["whose"], _LISTED)
+        whose = "all" if len(one["whose"]) == k else listed(one["whose"])
         yield from wrap(f"  left out, {one['why']} ({whose}): {some(one['cases'])}", width, indent="    ")
     for label, n in cases["without"].items():
         yield from wrap(f"  without {label} there would be {n} common cases", width, indent="    ")

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.scored import MetricColumn, ScoreTable
-from harness.cli.score_words import Json, count, shown_name, some, wrap
+from harness.cli.score_words import Json, shown_name, some, wrap
+from harness.phrases import count
 from harness.report.rounding import rounded
 
 IMPORTED_NOTE = (

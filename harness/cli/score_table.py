@@ -10,8 +10,9 @@ from itertools import chain
 from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.scored import MetricColumn, ScoreTable
 from harness.cli.score_notes import agreement, below, notes
-from harness.cli.score_words import Json, count, shown_name, wrap
+from harness.cli.score_words import Json, shown_name, wrap
 from harness.offline.score_ranking import UNRANKED
+from harness.phrases import count, no_evidence
 from harness.report.rounding import rounded
 from harness.served_models import served_notes
 
@@ -66,11 +67,7 @@ def render(score: Json, *, width: int = 80) -> str:
 
 
 def _heading(score: Json, width: int) -> Iterator[str]:
-    warnings = [
-        text
-        for flag, text in (("synthetic", "SYNTHETIC DATA"), ("simulated", "SIMULATED MODELS"))
-        if score[flag]
-    ]
+    made_up = no_evidence(synthetic=score["synthetic"], simulated=score["simulated"])
     run = score["run"]
     yield from wrap(f"{score['benchmark']}  run {run['name']} ({run['digest'][:12]})", width)
     if "step" in score:
@@ -83,8 +80,8 @@ def _heading(score: Json, width: int) -> Iterator[str]:
                 f"and are others now: `harness step {step['kind']} ...` once more asks about them ***",
                 width,
             )
-    if warnings:
-        yield from wrap(f"*** {' - '.join(warnings)}: no evidence about real models ***", width)
+    if made_up is not None:
+        yield from wrap(f"*** {made_up} ***", width)
     grading = score.get("grading")
     if grading is not None and grading["by"] == "model":
         who = grading["model"]

@@ -13,10 +13,10 @@ from harness.comparison.result import (
     MetricResult,
     Value,
 )
+from harness.phrases import count, listed
 from harness.report.cells import count_cell, empty_cell, share_cell, text_cell
 from harness.report.document import Cell, Column, Paragraph, Part, Table, TableRow
 from harness.report.part_ids import PartIds
-from harness.report.phrases import count, listed
 from harness.report.rounding import amount, shown, shown_p
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from harness.phrases import count, listed, spoken
 from harness.report.cells import amount_cell, count_cell, empty_cell, metric_cell, text_cell
 from harness.report.document import Cell, Column, Figure, Paragraph, Part, Point, Scatter, Table, TableRow
 from harness.report.part_ids import PartIds
-from harness.report.phrases import count, listed, spoken
 from harness.report.score_view import ConditionView, Json, row_name, value_of
 
 PER_UNITS: Final = 1_000

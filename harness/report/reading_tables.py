@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from harness.benchmarks.scored import MetricColumn
+from harness.phrases import better_side, listed, spoken
 from harness.report.cells import absent_cell, count_cell, empty_cell, metric_cell, share_cell
 from harness.report.document import Cell, Column, Table, TableRow
-from harness.report.phrases import better_side, listed, spoken
 from harness.report.published_rows import published_notes, published_rows
 from harness.report.score_view import ConditionView, Json, may_rank, row_name
 from harness.report.table_truth import differing_n, doubtful_intervals, own_n, trivially_best

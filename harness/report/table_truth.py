@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from harness.benchmarks.scored import MetricColumn
-from harness.report.phrases import listed, spoken, whose
+from harness.phrases import listed, spoken, whose
 from harness.report.score_view import Json, metrics_of, row_name
 from harness.scoring.rank_stability import TIE
 

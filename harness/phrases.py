@@ -1,4 +1,4 @@
-"""How a report words numbers of things, lists, names of columns and which side is better."""
+"""How numbers of things, lists and columns are worded, and that something is made up: alike everywhere."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ def listed(names: Iterable[str], limit: int = LISTED) -> str:
     every = list(names)
     more = len(every) - limit
     return ", ".join(every[:limit]) + (f" and {more} more" if more > 0 else "")
+
+
+def no_evidence(*, synthetic: bool, simulated: bool) -> str | None:
+    """Return what must stand above numbers of made-up cases or models; None where both are real."""
+    kinds = [*["SYNTHETIC DATA"] * synthetic, *["SIMULATED MODELS"] * simulated]
+    return f"{' - '.join(kinds)}: no evidence about real models" if kinds else None
 
 
 def spoken(column: MetricColumn) -> str:
