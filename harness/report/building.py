@@ -19,9 +19,9 @@ from harness.report.document import Report, Section
 from harness.report.evidence import all_warnings
 from harness.report.part_ids import PartIds
 from harness.report.published import published
-from harness.report.run_comparisons import RunView, comparison_section
+from harness.report.run_comparisons import comparison_section
 from harness.report.run_section import run_section
-from harness.report.score_view import ConditionView, conditions_of
+from harness.report.score_view import ConditionView, RunView, conditions_of
 
 Tell: TypeAlias = Callable[[str], None]
 

@@ -19,8 +19,7 @@ from harness.report.leaderboard import leaderboard
 from harness.report.methods import methods
 from harness.report.overview import overview
 from harness.report.part_ids import PartIds
-from harness.report.run_comparisons import RunView
-from harness.report.score_view import ConditionView, Json, row_name
+from harness.report.score_view import ConditionView, Json, RunView, row_name
 from harness.report.stages import outcomes, stages
 
 
