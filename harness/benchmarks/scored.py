@@ -66,6 +66,14 @@ class MetricColumn:
     better: Literal["higher", "lower"] | None = "higher"
     best: float | None = 1.0
 
+    def worded(self, value: float) -> str | None:
+        """Return what stands for a value in place of its digits; None for all others."""
+        if value in self.words:
+            return self.words[value]
+        if self.least is not None and 0 <= value < self.least:
+            return f"<{self.least:.{self.decimals}f}"
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:

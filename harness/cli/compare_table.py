@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from harness.cli.score_notes import IMPORTED_NOTE
-from harness.cli.score_words import Json, count, printable, some, wrap
+from harness.cli.score_words import Json, printable, some, wrap
 from harness.cli.tables import display_width
 from harness.comparison.result import CORRECTIONS, TESTS
+from harness.phrases import count, listed
+from harness.report import rounding
 
 _READINGS: Final = {
     "as_answered": "as answered (an unusable answer counts as the worst value)",
@@ -18,8 +20,6 @@ _DIFFERENCES: Final = (("diff", 9), ("95% CI", 16), ("p", 8), ("adj. p", 8))
 _VERDICT: Final = 13
 _VALUES: Final = (("value", 9), ("first", 8), ("ranks", 8))
 _LEAST_NAME: Final = 12
-_LISTED: Final = 4
-_LEVEL: Final = 0.05
 
 _LEGEND: Final = (
     "diff: the value of the row less that of the one it is against; 95% CI: of that difference by itself, by "
@@ -89,7 +89,7 @@ def _cases(found: Json, width: int) -> Iterator[str]:
     if cases["repeats"] > 1:
         yield from wrap(f"  values are means of {cases['repeats']} repeats", width, indent="    ")
     for one in cases["left_out"]:
-        whose = "all" if len(one["whose"]) == k else _few(one["whose"])
+        whose = "all" if len(one["whose"]) == k else listed(one["whose"])
         yield from wrap(f"  left out, {one['why']} ({whose}): {some(one['cases'])}", width, indent="    ")
     for label, n in cases["without"].items():
         yield from wrap(f"  without {label} there would be {n} common cases", width, indent="    ")
@@ -187,7 +187,7 @@ def _difference(one: Json, metric: Json, name: int, width: int) -> Iterator[str]
     decimals, value = metric["decimals"], one["difference"]
     interval = one["ci"]
     cells = [
-        "-" if value is None else _signed(value, decimals),
+        "-" if value is None else rounding.shown(value, decimals=decimals, signed=True)[0],
         "-" if interval is None else ",".join(_number(end, decimals) for end in interval),
         _p(one["p"]),
         _p(one["p_adjusted"]),
@@ -221,9 +221,9 @@ def _effect(one: Json) -> Iterator[str]:
             yield f"1 here alone in {effect['a_only']}, there alone in {effect['b_only']}{ratio}"
         return
     if effect["d_z"] is not None:
-        yield f"d_z {_number(effect['d_z'], 2)}"
+        yield f"d_z {rounding.rounded(effect['d_z'], 2)}"
     if effect["rank_biserial"] is not None:
-        yield f"rank-biserial {_number(effect['rank_biserial'], 2)}"
+        yield f"rank-biserial {rounding.rounded(effect['rank_biserial'], 2)}"
 
 
 def _notes(found: Json, width: int) -> Iterator[str]:
@@ -275,30 +275,12 @@ def _name_width(names: Sequence[str], room: int, *, least: int = _LEAST_NAME) ->
     return max(least, min(max(longest + 1, _LEAST_NAME), room))
 
 
-def _few(names: Sequence[str]) -> str:
-    more = len(names) - _LISTED
-    return f"{', '.join(names[:_LISTED])}{f' and {more} more' if more > 0 else ''}"
-
-
 def _number(value: float | None, decimals: int) -> str:
-    if value is None:
-        return "-"
-    text = f"{value:.{decimals}f}"
-    return text.removeprefix("-") if float(text) == 0 else text
-
-
-def _signed(value: float, decimals: int) -> str:
-    text = _number(value, decimals)
-    return f"+{text}" if float(text) > 0 else text
+    return "-" if value is None else rounding.rounded(value, decimals)
 
 
 def _p(p: float | None) -> str:
-    """Return a p as text that does not round across the level."""
-    if p is None:
-        return "-"
-    if p < 0.001:
-        return "<0.001"
-    return f"{p:.5f}" if p != _LEVEL and abs(p - _LEVEL) < 0.0005 else f"{p:.3f}"
+    return "-" if p is None else rounding.shown_p(p)
 
 
 def _share(share: float | None) -> str:

@@ -87,11 +87,11 @@ async def _report(
 def _drawers() -> Drawers:
     # It is for windows, which nobody opens here; a name that matplotlib does not know ends its import.
     os.environ.pop("MPLBACKEND", None)
-    from harness.report.figures import png, svg, svg_file
+    from harness.report.figures import drawn
     from harness.report.folder import Drawers
     from harness.report.html import page
 
-    return Drawers(page, svg, svg_file, png)
+    return Drawers(page, drawn)
 
 
 def _tell(out: Path, runs: Sequence[Run], files: Sequence[str], *, as_json: bool) -> None:

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.scored import MetricColumn, ScoreTable
-from harness.cli.score_words import Json, count, shown_name, some, wrap
+from harness.cli.score_words import Json, shown_name, some, wrap
+from harness.phrases import count
+from harness.report.rounding import rounded
 
 IMPORTED_NOTE = (
     "imported: read from other tools' files, scored by the same code; prompt and parameters "
@@ -179,7 +181,7 @@ def _common(score: Json, condition: str, width: int) -> Iterator[str]:
     yield ""
     yield from wrap(f"{condition}: {common['metric']} on the {common['n_cases']} common cases", width)
     for row in sorted(common["rows"], key=lambda row: (row["rank"] is None, row["rank"] or 0, row["model"])):
-        value = "-" if row["value"] is None else f"{row['value']:.3f}"
+        value = "-" if row["value"] is None else rounded(row["value"], 3)
         rank = "-" if row["rank"] is None else row["rank"]
         yield from wrap(f"{rank:>3} {row['model']}  {value}  (n={row['n']})", width, indent="    ")
 
@@ -207,12 +209,12 @@ def _compared(whom: str, found: Json, n: str, width: int) -> Iterator[str]:
     """Say how far two graders agree, by dimension."""
     mean = found["mean_accuracy"]
     interval = "" if mean["ci"] is None else " (95% CI {:.3f}-{:.3f})".format(*mean["ci"])
-    value = "-" if mean["value"] is None else f"{mean['value']:.3f}"
+    value = "-" if mean["value"] is None else rounded(mean["value"], 3)
     yield ""
     yield from wrap(f"agreement {whom}: mean accuracy {value}{interval}, n={n}", width)
     for name, one in found["dimensions"].items():
         values = (one[key]["value"] for key in ("accuracy", "kappa"))
-        accuracy, kappa = ("-" if value is None else f"{value:.3f}" for value in values)
+        accuracy, kappa = ("-" if value is None else rounded(value, 3) for value in values)
         counts = ", ".join(f"{cell} {answers}" for cell, answers in one["confusion"].items())
         told = f"  {name}: {accuracy}, kappa {kappa}; {counts}"
         yield from wrap(told + (f" ({one['note']})" if one["note"] else ""), width, indent="    ")

@@ -10,8 +10,10 @@ from itertools import chain
 from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.scored import MetricColumn, ScoreTable
 from harness.cli.score_notes import agreement, below, notes
-from harness.cli.score_words import Json, count, shown_name, wrap
+from harness.cli.score_words import Json, shown_name, wrap
 from harness.offline.score_ranking import UNRANKED
+from harness.phrases import count, no_evidence
+from harness.report.rounding import rounded
 from harness.served_models import served_notes
 
 _SMALLEST_CELL = 6
@@ -65,11 +67,7 @@ def render(score: Json, *, width: int = 80) -> str:
 
 
 def _heading(score: Json, width: int) -> Iterator[str]:
-    warnings = [
-        text
-        for flag, text in (("synthetic", "SYNTHETIC DATA"), ("simulated", "SIMULATED MODELS"))
-        if score[flag]
-    ]
+    made_up = no_evidence(synthetic=score["synthetic"], simulated=score["simulated"])
     run = score["run"]
     yield from wrap(f"{score['benchmark']}  run {run['name']} ({run['digest'][:12]})", width)
     if "step" in score:
@@ -82,8 +80,8 @@ def _heading(score: Json, width: int) -> Iterator[str]:
                 f"and are others now: `harness step {step['kind']} ...` once more asks about them ***",
                 width,
             )
-    if warnings:
-        yield from wrap(f"*** {' - '.join(warnings)}: no evidence about real models ***", width)
+    if made_up is not None:
+        yield from wrap(f"*** {made_up} ***", width)
     grading = score.get("grading")
     if grading is not None and grading["by"] == "model":
         who = grading["model"]
@@ -182,7 +180,7 @@ def _cells(texts: Sequence[str], interval: str, layout: _Layout) -> str:
 def _interval(metric: Json | None, column: MetricColumn) -> str:
     if metric is None or metric["ci"] is None:
         return "-"
-    low, high = (f"{end:.{column.decimals}f}" for end in metric["ci"])
+    low, high = (rounded(end, column.decimals) for end in metric["ci"])
     return f"{low},{high}" if low.startswith("-") else f"{low}-{high}"
 
 
@@ -280,12 +278,8 @@ def _order(row: Json, columns: Sequence[MetricColumn]) -> tuple[bool, float, str
 def _number(metric: Json | None, column: MetricColumn) -> str:
     if metric is None or metric["value"] is None:
         return "-"
-    value = metric["value"]
-    if value in column.words:
-        return column.words[value]
-    if column.least is not None and 0 <= value < column.least:
-        return f"<{column.least:.{column.decimals}f}"
-    return f"{value:.{column.decimals}f}"
+    worded = column.worded(metric["value"])
+    return rounded(metric["value"], column.decimals) if worded is None else worded
 
 
 def _percent(share: float) -> str:

@@ -1,10 +1,12 @@
-"""How the words of a table of scores are shown: in lines, counted, and safe for a terminal."""
+"""How the words of a table of scores are shown: in lines, and safe for a terminal."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
+
+from harness.phrases import listed
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -17,17 +19,10 @@ def shown_name(row: Json) -> str:
     return f"{name} (imported)" if row["imported"] else name
 
 
-def count(number: int, what: str) -> str:
-    """Return a number of things in words."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
 def some(ids: Iterable[Any]) -> str:
     """Return how many there are, and the first few."""
     names = [one["case_id"] if isinstance(one, Mapping) else one for one in ids]
-    shown = ", ".join(names[:_LISTED])
-    more = len(names) - _LISTED
-    return f"{len(names)}: {shown}{f' and {more} more' if more > 0 else ''}"
+    return f"{len(names)}: {listed(names, _LISTED)}"
 
 
 def wrap(text: str, width: int, indent: str = "  ") -> list[str]:

@@ -31,6 +31,7 @@ from harness.comparison.result import (
 from harness.comparison.warnings import pair_notes, value_notes, warnings_of
 from harness.errors import ConfigError
 from harness.nearest import nearest_or_known
+from harness.phrases import spoken
 from harness.scoring.many_tests import RATE
 from harness.scoring.resampling import Resampling
 
@@ -155,7 +156,7 @@ def _results(
         column = columns.get(path)
         yield MetricResult(
             path=path,
-            head="" if column is None else " ".join(column.head).strip(),
+            head="" if column is None else spoken(column),
             decimals=_DECIMALS if column is None else max(column.decimals, _DECIMALS),
             better=better.get(path),
             test=test,

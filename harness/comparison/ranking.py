@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from harness.comparison.contenders import Contender
 from harness.comparison.measuring import Measured
 from harness.comparison.result import Better, Value
-from harness.scoring.rank_stability import RankStability, rank_stability
-
-_TIE: Final = 1e-9
-"""Values that differ by less, of 1 or of themselves, share a rank, as in the table of scores."""
+from harness.scoring.rank_stability import TIE, RankStability, rank_stability
 
 
 def merits(
@@ -82,7 +78,7 @@ def _value(
 
 
 def _rank(value: float, all_values: Sequence[float]) -> int:
-    least = value + _TIE * max(1.0, abs(value))
+    least = value + TIE * max(1.0, abs(value))
     return 1 + sum(other > least for other in all_values)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from harness.comparison.common_cases import CommonCases, Reading
 from harness.comparison.contenders import Contender
 from harness.comparison.measuring import Measured
 from harness.comparison.pair_tests import FEW_DIFFER, PairTest
-
-_NAMED = 4
+from harness.phrases import count, listed, no_evidence
 
 
 def warnings_of(
@@ -37,7 +36,7 @@ def value_notes(
             counts.setdefault(side.values[path].n, []).append(contender.label)
     if len(counts) < 2:
         return ()
-    told = "; ".join(f"n={n}: {_some(labels)}" for n, labels in sorted(counts.items()))
+    told = "; ".join(f"n={n}: {listed(labels)}" for n, labels in sorted(counts.items()))
     way = "" if reading == "valid_only" else "; --reading valid_only compares on equal ones"
     return (f"DIFFERENT DENOMINATORS: this metric leaves out what has no value of it ({told}){way}",)
 
@@ -50,19 +49,17 @@ def pair_notes(found: PairTest) -> tuple[str, ...]:
         return ("the same in every case",)
     told = list(found.notes)
     if found.differ < FEW_DIFFER:
-        cases = "1 case" if found.differ == 1 else f"{found.differ} cases"
-        told.append(f"they differ in {cases} only: too few to tell much")
+        told.append(f"they differ in {count(found.differ, 'case')} only: too few to tell much")
     return tuple(told)
 
 
 def _made_up(contenders: Sequence[Contender]) -> Iterator[str]:
-    kinds = []
-    if any(one.provenance.synthetic for one in contenders):
-        kinds.append("SYNTHETIC DATA")
-    if any(one.provenance.simulated for one in contenders):
-        kinds.append("SIMULATED MODELS")
-    if kinds:
-        yield f"{' - '.join(kinds)}: no evidence about real models"
+    told = no_evidence(
+        synthetic=any(one.provenance.synthetic for one in contenders),
+        simulated=any(one.provenance.simulated for one in contenders),
+    )
+    if told is not None:
+        yield told
 
 
 def _graded(contenders: Sequence[Contender]) -> Iterator[str]:
@@ -75,10 +72,9 @@ def _graded(contenders: Sequence[Contender]) -> Iterator[str]:
 def _incomplete(contenders: Sequence[Contender]) -> Iterator[str]:
     for one in contenders:
         if one.incomplete:
-            units = "1 unit" if one.to_complete == 1 else f"{one.to_complete} units"
             yield (
-                f"INCOMPLETE: nobody answered {units} of {one.label}; the cases that are left may be no fair "
-                "sample of the benchmark, and it has no rank"
+                f"INCOMPLETE: nobody answered {count(one.to_complete, 'unit')} of {one.label}; the cases "
+                "that are left may be no fair sample of the benchmark, and it has no rank"
             )
 
 
@@ -99,7 +95,7 @@ def _settings(contenders: Sequence[Contender]) -> Iterator[str]:
             by_name.setdefault(one.name, {}).setdefault(one.provenance.parameters, []).append(one.run)
     for model, parameters in by_name.items():
         if len(parameters) > 1:
-            told = "; ".join(f"{value or 'none'} in {_some(runs)}" for value, runs in parameters.items())
+            told = "; ".join(f"{value or 'none'} in {listed(runs)}" for value, runs in parameters.items())
             yield f"ASKED DIFFERENTLY: parameters of {model}: {told}"
 
 
@@ -107,7 +103,7 @@ def _where(these: Sequence[Contender], values: Mapping[str, Sequence[Contender]]
     """Return who was asked so: by run, unless another one of its models was asked otherwise."""
     runs = {one.run for one in these}
     others = {one.run for rest in values.values() if rest is not these for one in rest}
-    return f"for {_some(one.label for one in these)}" if runs & others else f"in {_some(sorted(runs))}"
+    return f"for {listed(one.label for one in these)}" if runs & others else f"in {listed(sorted(runs))}"
 
 
 def _cases(contenders: Sequence[Contender], common: CommonCases, reading: Reading) -> Iterator[str]:
@@ -126,9 +122,3 @@ def _cases(contenders: Sequence[Contender], common: CommonCases, reading: Readin
             "GROUPED DIFFERENTLY: runs do not put the same cases into groups; all that any of them groups is "
             "drawn together"
         )
-
-
-def _some(these: Iterable[str]) -> str:
-    names = list(these)
-    more = len(names) - _NAMED
-    return f"{', '.join(names[:_NAMED])}{f' and {more} more' if more > 0 else ''}"

@@ -33,7 +33,7 @@ from harness.notebook.rows import Row, metric_rows, record_row, run_row, score_r
 from harness.offline.records import RecordMaker
 from harness.offline.replay import Replayer
 from harness.offline.replay_stream import replay_units
-from harness.offline.row_units import RowKey
+from harness.offline.row_units import ROW_KINDS, RowKey
 from harness.offline.scored_runs import ScoredRun, scored_run
 from harness.offline.stored_run import load_run
 from harness.outcomes import UnitOutcome
@@ -164,7 +164,7 @@ class NotebookStore:
         Columns: `run`, `kind`, `model`, `condition`, `case_id`, `repeat`, `outcome`, `metric`, `value`,
         `reason`, `escaped`.
         """
-        _known(_names(kinds), ("model", "rater", "baseline"), "kind")
+        _known(_names(kinds), ROW_KINDS, "kind")
         chosen = Only(_names(models), _names(conditions))
 
         async def rows(store: Store) -> AsyncIterator[Row]:
@@ -312,5 +312,3 @@ def _known(
         if name not in known:
             raise UnknownNameError(f"no {what} {name!r}{of_run}{nearest_or_known(name, sorted(set(known)))}")
 
-
-__all__ = ["NotebookStore", "open_store"]

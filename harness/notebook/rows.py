@@ -11,17 +11,18 @@ from harness.cache.rows import Run, Session
 from harness.costs import total_usd
 from harness.manifest import read_manifest
 from harness.offline.cells import json_cell
+from harness.offline.effort_sums import TOKENS
+from harness.offline.kept_units import RowNumbers
 from harness.offline.records import RecordMaker
 from harness.offline.replay import ReplayedUnit
 from harness.offline.row_units import OUTCOMES, RowKey
-from harness.offline.scored_runs import RowNumbers, ScoredRun
+from harness.offline.scored_runs import ScoredRun
 from harness.offline.sends import Send
 from harness.offline.stored_run import StoredRun
 
 Row: TypeAlias = dict[str, Any]
 
 READINGS: Final = ("as_answered", "valid_only", "without_reformatter")
-KINDS: Final = ("input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens")
 NO_VALUE: Final = "no value for this unit"
 
 
@@ -83,7 +84,7 @@ def record_row(stored: StoredRun, maker: RecordMaker, replayed: ReplayedUnit, *,
         "sends": len(sends),
         "cached": bool(sends) and not any(send.paid_here for send in sends),
         "latency_s": None if answer is None else answer.latency_s,
-        **{kind: _tokens(kind, sends) for kind in KINDS},
+        **{kind: _tokens(kind, sends) for kind in TOKENS},
         "evidence_cost_usd": total_usd(send.cost_usd for send in sends),
         "spent_usd": total_usd(send.cost_usd for send in sends if send.paid_here),
         "served_model": None if answer is None else answer.exchange.data.served_model,

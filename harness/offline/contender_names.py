@@ -11,9 +11,8 @@ from harness.cache.runs import LATEST
 from harness.cache.store import Store
 from harness.errors import ConfigError, UnknownNameError
 from harness.nearest import nearest, nearest_or_known
-from harness.offline.row_units import RowKind
+from harness.offline.row_units import ROW_KINDS, RowKind
 
-KINDS: Final[tuple[RowKind, ...]] = ("model", "rater", "baseline")
 _RUN: Final = "run"
 
 
@@ -99,7 +98,7 @@ class _Names:
         head, colon, rest = word.partition(":")
         if colon and rest and head == _RUN:
             return await self._store.find_run(rest)
-        if colon and rest and head in KINDS:
+        if colon and rest and head in ROW_KINDS:
             return Named(None, head, rest)
         run, why = await self._run(word)
         is_model = any(word in models for models in self._models.values())
@@ -131,7 +130,7 @@ class _Names:
             if run is None:
                 continue
             kind, colon, name = right.partition(":")
-            if colon and name and kind in KINDS:
+            if colon and name and kind in ROW_KINDS:
                 yield Named(run, kind, name)
             elif right in self._models[run.id] or _is_step(run):
                 yield Named(run, "model", right)

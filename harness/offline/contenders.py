@@ -14,10 +14,12 @@ from harness.comparison.contenders import Contender, Provenance, RunCases
 from harness.errors import UnknownNameError
 from harness.manifest import ConditionWanted, Manifest, ModelWanted
 from harness.nearest import nearest_of
+from harness.offline.kept_units import RowNumbers
 from harness.offline.model_units import scored_together
 from harness.offline.row_units import OUTCOMES, RowKey
-from harness.offline.scored_runs import RowNumbers, ScoredRun
+from harness.offline.scored_runs import ScoredRun
 from harness.outcomes import USABLE
+from harness.phrases import count
 from harness.served_models import served_notes
 
 Json: TypeAlias = Mapping[str, Any]
@@ -89,7 +91,7 @@ def complete_models(scored: ScoredRun, condition: str) -> tuple[list[str], list[
         if row["kind"] != "model" or row["condition"] != condition:
             continue
         if row["incomplete"]:
-            units = f"{row['to_complete']} unit{'' if row['to_complete'] == 1 else 's'}"
+            units = count(row["to_complete"], "unit")
             others.append(f"{row['model']} of run {scored.stored.run.name} (incomplete: {units})")
         elif not row["n_cases"]:
             others.append(f"{row['model']} of run {scored.stored.run.name} (no case is applicable to it)")

@@ -19,7 +19,7 @@ from harness.outcomes import UnitOutcome
 Json: TypeAlias = dict[str, Any]
 
 QUANTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
-KINDS: Final = ("input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens")
+TOKENS: Final = ("input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens")
 _NEVER: Final = 2**63
 _SMALLEST_BITS: Final = 1074
 """The smallest positive float is 2 to the power of minus this."""
@@ -122,14 +122,14 @@ class SendSums:
         self.latencies.extend(other.latencies)
         self.faults.update(other.faults)
         self.served.update(other.served)
-        for place in range(len(KINDS)):
+        for place in range(len(TOKENS)):
             self.tokens[place] += other.tokens[place]
             self.told[place] += other.told[place]
         self.first_us, self.last_us = min(self.first_us, other.first_us), max(self.last_us, other.last_us)
 
     def to_json(self) -> Json:
         """Return the sums as `harness.offline.effort` documents them."""
-        told = dict(zip(KINDS, self.told, strict=True))
+        told = dict(zip(TOKENS, self.told, strict=True))
         evidence, spent = self.dollars.total
         known_evidence, known_spent = self.dollars.known
         return {
@@ -140,7 +140,7 @@ class SendSums:
             "faults": dict(sorted(self.faults.items())),
             **{
                 kind: None if self.answered and not told[kind] else count
-                for kind, count in zip(KINDS, self.tokens, strict=True)
+                for kind, count in zip(TOKENS, self.tokens, strict=True)
             },
             "tokens_told": told,
             "tokens_unknown": self.tokens_unknown,

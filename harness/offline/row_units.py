@@ -19,6 +19,9 @@ OUTCOMES: Final = tuple(UnitOutcome)
 
 RowKind: TypeAlias = Literal["model", "rater", "baseline"]
 
+ROW_KINDS: Final[tuple[RowKind, ...]] = ("model", "rater", "baseline")
+"""The kinds of a score's rows, in the order of a table."""
+
 
 class RowKey(NamedTuple):
     """What names a row of a run's scores."""

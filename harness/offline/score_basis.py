@@ -72,18 +72,14 @@ async def evidence_of(store: Store, stored: StoredRun) -> str:
     Those of its own units; of a step also those of the run that it follows, whose answers may have changed
     and whose grades are compared; and those of every step that grades this run.
     """
-    found = [await _one(store, stored.run.id)]
+    found: list[JSON] = [await store.evidence_digest(stored.run.id)]
     if stored.manifest.step is not None:
         source = await source_run(store, stored.manifest.step.source)
-        found.append(None if source is None else await _one(store, source.id))
+        found.append(None if source is None else await store.evidence_digest(source.id))
     if stored.benchmark.questions and stored.manifest.step is None:
         for step in grading_steps(stored, await store.runs()):
-            found.append([step.run.name, step.run.digest, await _one(store, step.run.id)])
+            found.append([step.run.name, step.run.digest, await store.evidence_digest(step.run.id)])
     return digest(found)
-
-
-async def _one(store: Store, run_id: int) -> JSON:
-    return await store.evidence_digest(run_id)
 
 
 def outdated(kept: Mapping[str, JSON], now: Mapping[str, JSON]) -> str | None:

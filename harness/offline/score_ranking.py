@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from harness.benchmarks.scored import MetricValue
 from harness.offline.score_rows import Row
+from harness.scoring.rank_stability import TIE
 
-TIE: Final = 1e-9
-"""Values that differ by less, of 1 or of themselves, share a place."""
 UNRANKED = "these rows have no order of merit"
 """Why nobody in a table without a metric that ranks has a rank."""
 

@@ -6,9 +6,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
 from harness.benchmarks.base import Case
 from harness.benchmarks.registry import chosen_conventions
 from harness.cache.rows import Run
@@ -22,8 +19,6 @@ from harness.offline.row_units import RowKey, RowKind
 from harness.offline.score import score_stored
 from harness.offline.score_basis import outdated, score_basis
 from harness.offline.stored_run import StoredRun, load_run
-
-__all__ = ["RowKey", "RowKind", "RowNumbers", "ScoredRun", "scored_run"]
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -65,11 +60,6 @@ class ScoredRun:
         """
         index = self.stored.case_index
         return [case_digest(index.case(place)) for place in range(len(index))]
-
-    @property
-    def clusters(self) -> NDArray[np.int64]:
-        """One number a case, by its place: equal for cases of one group, of those that were scored."""
-        return self._clusters
 
 
 def case_digest(case: Case) -> str:

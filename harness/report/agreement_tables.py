@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.phrases import count
 from harness.report.cells import empty_cell, metric_cell, text_cell
 from harness.report.document import Cell, Column, Paragraph, Part, Table, TableRow
 from harness.report.part_ids import PartIds
-from harness.report.phrases import count
 from harness.report.score_view import Json
 
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from harness.benchmarks.details import Against, Breakdown, Change, Matrix, Measured
 from harness.benchmarks.scored import MetricColumn
+from harness.phrases import better_side, count
 from harness.report.cells import DECIMALS, difference_cell, metric_cell
 from harness.report.document import (
     Cell,
@@ -24,7 +25,6 @@ from harness.report.document import (
     TableRow,
 )
 from harness.report.part_ids import PartIds
-from harness.report.phrases import count
 from harness.report.score_view import ConditionView, Json, metrics_of, row_name, value_of
 from harness.report.table_truth import doubtful_intervals
 
@@ -183,8 +183,7 @@ def _metrics_row(row: Json, paths: Sequence[str]) -> TableRow:
 
 
 def _measured_column(one: Measured) -> Column:
-    side = {"higher": "higher is better", "lower": "lower is better", None: "no side is the better one"}
-    return Column(one.path, one.label, f"{one.path}: {side[one.better]}")
+    return Column(one.path, one.label, f"{one.path}: {better_side(one.better)}")
 
 
 def _difference(row: Json, before: Measured, after: Measured) -> Cell:

@@ -14,14 +14,14 @@ from harness.canonical import JSON
 from harness.errors import ConfigError
 from harness.nearest import nearest_or_known
 from harness.offline.scored_runs import ScoredRun, scored_run
+from harness.phrases import listed
 from harness.report.document import Report, Section
 from harness.report.evidence import all_warnings
 from harness.report.part_ids import PartIds
-from harness.report.phrases import listed
 from harness.report.published import published
-from harness.report.run_comparisons import RunView, comparison_section
+from harness.report.run_comparisons import comparison_section
 from harness.report.run_section import run_section
-from harness.report.score_view import ConditionView, conditions_of
+from harness.report.score_view import ConditionView, RunView, conditions_of
 
 Tell: TypeAlias = Callable[[str], None]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,7 +16,7 @@ _N_COLUMN: Final = "n"
 
 @dataclass(frozen=True, slots=True)
 class TableNotes:
-    """The notes of a table: `general` ones first, then `numbered` ones, referred to by their numbers."""
+    """The notes of a table: `general` ones first, heads explained, then `numbered` ones, by their numbers."""
 
     general: Sequence[str]
     numbered: Mapping[str, int]
@@ -47,35 +47,49 @@ def table_notes(table: Table) -> TableNotes:
     said = _said_once(table)
     general = [note for note in (*table.notes, said) if note]
     general += [MARK_LEGEND] if any(row.marked for row in table.rows) else []
+    general += [f"{column.head}: {column.title}" for column in table.columns if column.title]
     texts = (note for row in table.rows for note in (*row.notes, *(cell.note for cell in row.cells)) if note)
     numbered = {note: at for at, note in enumerate(dict.fromkeys(texts), 1)}
-    own = None if said is not None else {at: _own_n(table, row) for at, row in enumerate(table.rows)}
+    own = None if said is not None else {at: counted(table, row) for at, row in enumerate(table.rows)}
     return TableNotes(general, numbered, own)
+
+
+def counting(table: Table) -> int | None:
+    """Return the place of the column that says what the numbers of a row count."""
+    return next((at for at, column in enumerate(table.columns) if column.id == _N_COLUMN), None)
+
+
+def common_n(table: Table) -> tuple[int | None, Sequence[int | None]]:
+    """Return the n of all numbers, else that of each column where no column has more than one.
+
+    None for all where a column counts the rows' own, or where they differ within a column.
+    """
+    by_column = [{row.cells[at].n for row in table.rows} - {None} for at in range(len(table.columns))]
+    every = set().union(*by_column) if by_column else set()
+    none = [None] * len(by_column)
+    if counting(table) is not None:
+        return None, none
+    if len(every) == 1:
+        return every.pop(), none
+    if all(len(found) <= 1 for found in by_column):
+        return None, [next(iter(found), None) for found in by_column]
+    return None, none
+
+
+def counted(table: Table, row: TableRow) -> int | None:
+    """Return what the column "n" says of a row; None where there is none, or it is empty."""
+    place = counting(table)
+    value = None if place is None else row.cells[place].value
+    return value if isinstance(value, int) else None
 
 
 def _said_once(table: Table) -> str | None:
     """Return the n of a whole table, or those of its columns, in words; "" where no number has one."""
-    by_column = [{cell.n for cell in cells if cell.n is not None} for cells in _columns(table)]
-    every = set().union(*by_column) if by_column else set()
-    if not every:
+    if all(cell.n is None for row in table.rows for cell in row.cells):
         return ""
-    if any(column.id == _N_COLUMN for column in table.columns):
-        return None
-    if len(every) == 1:
-        return f"n = {every.pop():,} for every number"
-    if any(len(found) > 1 for found in by_column):
-        return None
+    single, by_column = common_n(table)
+    if single is not None:
+        return f"n = {single:,} for every number"
     named = zip(table.columns, by_column, strict=True)
-    return "n: " + "; ".join(f"{column.head} {found.pop():,}" for column, found in named if found)
-
-
-def _columns(table: Table) -> Iterator[Sequence[Cell]]:
-    for at in range(len(table.columns)):
-        yield [row.cells[at] for row in table.rows]
-
-
-def _own_n(table: Table, row: TableRow) -> int | None:
-    for column, cell in zip(table.columns, row.cells, strict=True):
-        if column.id == _N_COLUMN and isinstance(cell.value, int):
-            return cell.value
-    return None
+    told = "; ".join(f"{column.head} {n:,}" for column, n in named if n is not None)
+    return f"n: {told}" if told else None

@@ -1,14 +1,12 @@
-"""Cells of numbers: a metric with its n and interval, a count, a share; no other module rounds."""
+"""Cells of numbers: a metric with its n and interval, a count, a share, as `rounding` shows them."""
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 from harness.benchmarks.scored import MetricColumn
 from harness.report.document import Cell, Tone
-from harness.report.phrases import percent
-from harness.report.rounding import rounded, shown
+from harness.report.rounding import amount, percent, rounded, shown
 from harness.report.score_view import Json
 
 DECIMALS: Final = 3
@@ -35,7 +33,7 @@ def metric_cell(metric: Json | None, column: MetricColumn | None = None) -> Cell
     if not n:
         raise ValueError(f"a number is shown with its n only, and {value!r} has none")
     low, high = metric["ci"] or (None, None)
-    named = None if column is None else _named(value, column)
+    named = None if column is None else column.worded(value)
     note = metric["reason"] or ""
     if named is not None:
         return Cell(named, value, n, note=note)
@@ -96,19 +94,3 @@ def amount_cell(value: float | None, n: int, digits: int = 3, *, why_not: str = 
     if value is None or not n:
         return empty_cell(why_not)
     return Cell(amount(value, digits), value, n)
-
-
-def amount(value: float, digits: int = 3) -> str:
-    """Return an amount to so many significant digits, without an exponent: 0.0123, 1.23, 12,300."""
-    if value == 0 or not math.isfinite(value):
-        return f"{value:g}"
-    places = digits - 1 - math.floor(math.log10(abs(value)))
-    return f"{round(value, places) + 0.0:,.{max(places, 0)}f}"
-
-
-def _named(value: float, column: MetricColumn) -> str | None:
-    if value in column.words:
-        return column.words[value]
-    if column.least is not None and 0 <= value < column.least:
-        return f"<{column.least:.{column.decimals}f}"
-    return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from harness.comparison.result import (
     CORRECTIONS,
@@ -14,14 +13,11 @@ from harness.comparison.result import (
     MetricResult,
     Value,
 )
-from harness.report.cells import amount, count_cell, empty_cell, share_cell, text_cell
+from harness.phrases import count, listed
+from harness.report.cells import count_cell, empty_cell, share_cell, text_cell
 from harness.report.document import Cell, Column, Paragraph, Part, Table, TableRow
 from harness.report.part_ids import PartIds
-from harness.report.phrases import count, listed
-from harness.report.rounding import shown
-
-LEAST_P: Final = 0.001
-"""A p below this is shown as below it."""
+from harness.report.rounding import amount, shown, shown_p
 
 
 def comparison_parts(comparison: Comparison, ids: PartIds, prefix: str) -> Iterator[Part]:
@@ -121,11 +117,8 @@ def verdict(one: Difference) -> str:
 
 
 def p_cell(p: float | None, n: int) -> Cell:
-    """Return the cell of a p: three decimals, and what is smaller as smaller."""
-    if p is None:
-        return empty_cell("no test")
-    text = f"<{LEAST_P:.3f}" if p < LEAST_P else "1" if p == 1 else f"{min(p, 0.999):.3f}"
-    return Cell(text, p, n)
+    """Return the cell of a p."""
+    return empty_cell("no test") if p is None else Cell(shown_p(p), p, n)
 
 
 def _effect(effect: Effect | None) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from harness.phrases import count, listed, spoken
 from harness.report.cells import amount_cell, count_cell, empty_cell, metric_cell, text_cell
 from harness.report.document import Cell, Column, Figure, Paragraph, Part, Point, Scatter, Table, TableRow
 from harness.report.part_ids import PartIds
-from harness.report.phrases import count, listed, spoken
 from harness.report.score_view import ConditionView, Json, row_name, value_of
 
 PER_UNITS: Final = 1_000
@@ -36,10 +36,6 @@ def effort_parts(rows: Sequence[Json], ids: PartIds, prefix: str) -> Iterator[Pa
     yield _latencies(asked, ids.make(prefix, "latency"))
 
 
-def _name(row: Json) -> str:
-    return f"{row['model']} (imported)" if row["imported"] else str(row["model"])
-
-
 def _sends(rows: Sequence[Json], table_id: str) -> Table:
     faults = sorted({kind for row in rows for kind in row["faults"]})
     return Table(
@@ -55,7 +51,7 @@ def _sends(rows: Sequence[Json], table_id: str) -> Table:
         ],
         [
             TableRow(
-                _name(row),
+                row_name(row),
                 [
                     *(count_cell(row[key]) for key in ("units", "asks", "sends", "cached_units")),
                     *(count_cell(row["faults"].get(kind, 0)) for kind in faults),
@@ -78,7 +74,7 @@ def _tokens(rows: Sequence[Json], table_id: str) -> Table:
         ],
         [
             TableRow(
-                _name(row),
+                row_name(row),
                 [
                     *(count_cell(row[key], unknown="the provider does not tell") for key, _ in _TOKENS),
                     count_cell(row["tokens_unknown"], tone="warning" if row["tokens_unknown"] else "plain"),
@@ -91,7 +87,7 @@ def _tokens(rows: Sequence[Json], table_id: str) -> Table:
 
 
 def _costs(rows: Sequence[Json], table_id: str) -> Table:
-    unknown = [_name(row) for row in rows if row["cost_unknown"] and not row["imported"]]
+    unknown = [row_name(row) for row in rows if row["cost_unknown"] and not row["imported"]]
     return Table(
         table_id,
         "Cost in US dollars",
@@ -102,7 +98,7 @@ def _costs(rows: Sequence[Json], table_id: str) -> Table:
             Column("known_evidence_usd", "known part", "sum of the sends that have a price"),
             Column("cost_unknown", "sends without price"),
         ],
-        [TableRow(_name(row), _cost_cells(row)) for row in rows],
+        [TableRow(row_name(row), _cost_cells(row)) for row in rows],
         caption="By the prices of the sessions (see the methods); the reformatter's sends are included",
         notes=[f"no price is known for some sends of: {listed(unknown)}; an unknown price is never 0"]
         if unknown
@@ -151,7 +147,7 @@ def _latencies(rows: Sequence[Json], table_id: str) -> Table:
         [Column("n", "n", "answered sends"), *(Column(f"latency_s.{key}", head) for key, head in _LATENCIES)],
         [
             TableRow(
-                _name(row),
+                row_name(row),
                 [
                     count_cell(row["latency_s"]["n"]),
                     *(

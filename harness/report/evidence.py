@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from harness.phrases import count, listed, no_evidence
 from harness.report.document import Paragraph, Part
-from harness.report.phrases import count, listed
 from harness.report.score_view import Json, row_name
 
 IMPORTED_NOTE: Final = (
@@ -17,10 +17,9 @@ IMPORTED_NOTE: Final = (
 
 def warnings(score: Json) -> Iterator[str]:
     """Yield what must stand on every page that shows a number of a run."""
-    flags = (("synthetic", "SYNTHETIC DATA"), ("simulated", "SIMULATED MODELS"))
-    no_evidence = [text for flag, text in flags if score[flag]]
-    if no_evidence:
-        yield f"{' - '.join(no_evidence)}: no evidence about real models"
+    made_up = no_evidence(synthetic=score["synthetic"], simulated=score["simulated"])
+    if made_up is not None:
+        yield made_up
     if score["imported"]:
         yield "IMPORTED ANSWERS: prompt and parameters are not known here"
     grading = score.get("grading")

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from harness.benchmarks.base import Benchmark
 from harness.benchmarks.details import Flow
 from harness.benchmarks.scored import UnitTable
+from harness.phrases import count, listed
 from harness.report.cells import count_cell
 from harness.report.document import Alluvial, Column, Figure, Part, Table, TableRow
 from harness.report.part_ids import PartIds
-from harness.report.phrases import count, listed
 
 PANELS_SHOWN: Final = 12
 """Of so many models the flows are drawn, the first of the leaderboard; the table has all."""

@@ -20,7 +20,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from harness.errors import ConfigError
 from harness.new_folder import check_free, check_left, new_folder
@@ -30,6 +30,9 @@ from harness.report.json_report import report_json
 from harness.report.latex import latex_document, latex_table
 from harness.report.markdown import markdown
 from harness.report.parts import check_report, figures, tables
+
+if TYPE_CHECKING:
+    from harness.report.figures.forms import Drawn
 
 MARKER: Final = ".harness-report"
 _FORMAT: Final = "harness report folder"
@@ -47,12 +50,10 @@ _BY_PRODUCTS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Drawers:
-    """What makes pages and pictures: `page` of the report and its figures as inline SVG, by id."""
+    """What makes pages and pictures: `page` of the report and its figures as inline SVG, by id; `draw`."""
 
     page: Callable[[Report, Mapping[str, str]], str]
-    svg: Callable[[Figure, str], str]
-    svg_file: Callable[[Figure], bytes]
-    png: Callable[[Figure], bytes]
+    draw: Callable[[Figure], Drawn]
 
 
 Files: TypeAlias = Iterator[tuple[str, bytes]]
@@ -115,7 +116,12 @@ def _sha256(path: Path) -> str:
 
 
 def _files(report: Report, drawers: Drawers) -> Files:
-    inline = {figure.id: drawers.svg(figure, "report") for figure in figures(report)}
+    inline: dict[str, str] = {}
+    for figure in figures(report):  # one at a time: a drawing is far larger than what is written of it
+        drawn = drawers.draw(figure)
+        inline[figure.id] = drawn.svg("report")
+        yield f"figures/{figure.id}.svg", drawn.svg_file()
+        yield f"figures/{figure.id}.png", drawn.png()
     yield "index.html", drawers.page(report, inline).encode("utf-8")
     yield "report.json", report_json(report).encode("ascii")
     yield "report.md", markdown(report).encode("utf-8")
@@ -123,6 +129,3 @@ def _files(report: Report, drawers: Drawers) -> Files:
     for table in tables(report):
         yield f"tables/{table.id}.csv", csv_table(table, report.warnings).encode("utf-8")
         yield f"tables/{table.id}.tex", latex_table(table, report.warnings).encode("utf-8")
-    for figure in figures(report):
-        yield f"figures/{figure.id}.svg", drawers.svg_file(figure)
-        yield f"figures/{figure.id}.png", drawers.png(figure)

@@ -63,7 +63,7 @@ def latex_document(report: Report) -> str:
 
 
 def _one_page(table: Table, notes: TableNotes, warnings: Sequence[str]) -> Iterator[str]:
-    below = list(_below(table, notes))
+    below = list(_below(notes))
     floats = len(below) <= FLOAT_NOTES
     yield r"\begin{table}" if floats else r"\par\begingroup\expandafter\def\csname @captype\endcsname{table}"
     yield r"\centering\small"
@@ -90,7 +90,7 @@ def _longtable(table: Table, notes: TableNotes, warnings: Sequence[str]) -> Iter
     yield from [*head, r"\endfirsthead", *head, r"\endhead", r"\bottomrule", r"\endfoot"]
     yield from _rows(table, notes)
     yield r"\end{longtable}"
-    yield from _below(table, notes)
+    yield from _below(notes)
     yield r"\endgroup"
 
 
@@ -172,9 +172,8 @@ def _line(cells: Sequence[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 
-def _below(table: Table, notes: TableNotes) -> Iterator[str]:
-    below = [*notes.general, *(f"{column.head}: {column.title}" for column in table.columns if column.title)]
-    lines = [latex_text(note) for note in below]
+def _below(notes: TableNotes) -> Iterator[str]:
+    lines = [latex_text(note) for note in notes.general]
     lines += [f"{_reference([number])}{latex_text(note)}" for note, number in notes.numbered.items()]
     if lines:
         yield r"\par\smallskip\begingroup\footnotesize\raggedright"

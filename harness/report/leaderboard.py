@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from harness.phrases import spoken
 from harness.report.document import Figure, Intervals, Part, Point, Table
 from harness.report.other_readings import common_cases, spread, valid_only, without_reformatter
 from harness.report.part_ids import PartIds
-from harness.report.phrases import spoken
 from harness.report.published_rows import published_differences
 from harness.report.reading_tables import AS_ANSWERED, reading_table
 from harness.report.score_view import ConditionView, row_name, value_of

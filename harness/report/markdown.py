@@ -92,8 +92,7 @@ def _table(table: Table) -> Iterator[str]:
     rules = [":--", *("--:" if column.numeric else ":--" for column in table.columns)]
     rows = [_row(at, row, notes) for at, row in enumerate(table.rows)]
     yield "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rules, *rows))
-    below = [*notes.general, *(f"{column.head}: {column.title}" for column in table.columns if column.title)]
-    lines = [f"- {_line(note)}" for note in below]
+    lines = [f"- {_line(note)}" for note in notes.general]
     lines += [f"- {_reference([number])}: {markdown_text(note)}" for note, number in notes.numbered.items()]
     if lines:
         yield "\n".join(lines)

@@ -9,11 +9,11 @@ from typing import Any, Final
 from harness.benchmarks.base import Benchmark
 from harness.canonical import digest
 from harness.manifest import Manifest
+from harness.phrases import count, listed
 from harness.report.cells import text_cell
 from harness.report.document import Cell, Column, Facts, Part, RowKind, Table, TableRow
 from harness.report.evidence import IMPORTED_NOTE
 from harness.report.part_ids import PartIds
-from harness.report.phrases import count, listed
 from harness.report.score_view import Json
 from harness.report.truth import THRESHOLDS
 

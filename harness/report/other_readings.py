@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from harness.phrases import spoken
 from harness.report.cells import amount_cell, count_cell, difference_cell, empty_cell, metric_cell, share_cell
 from harness.report.document import Cell, Column, Paragraph, Part, Table, TableRow
 from harness.report.part_ids import PartIds
-from harness.report.phrases import spoken
 from harness.report.reading_tables import (
     AS_ANSWERED,
     RANK,

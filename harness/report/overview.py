@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from harness.phrases import spoken
 from harness.report.cells import metric_cell
 from harness.report.document import Column, Part, Table, TableRow
 from harness.report.part_ids import PartIds
-from harness.report.phrases import spoken
 from harness.report.score_view import ConditionView, Json, row_name
 from harness.report.truth import unranked, unusable_answers
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from harness.report.cell_notes import common_n, counted, counting
 from harness.report.document import Cell, Column, RowKind, Table, TableRow
 
 KINDS: dict[RowKind, str] = {
@@ -130,7 +131,7 @@ def shown_table(table: Table) -> ShownTable:
                 f"for {len(table.columns)} columns"
             )
     letters = _Letters()
-    single, column_n = _common_n(table)
+    single, column_n = common_n(table)
     rows = [_row(table, row, letters, single, column_n) for row in table.rows]
     kinds = {row.kind for row in table.rows}
     groups = [
@@ -139,25 +140,6 @@ def shown_table(table: Table) -> ShownTable:
     ]
     notes = list(letters.notes.values())
     return ShownTable(table, groups, notes, _first(rows), single, column_n, *_paper(table))
-
-
-def _common_n(table: Table) -> tuple[int | None, Sequence[int | None]]:
-    """Return the n of all numbers, else that of each column where every column has no more than one."""
-    by_column = [{row.cells[at].n for row in table.rows} - {None} for at in range(len(table.columns))]
-    every = set().union(*by_column) if by_column else set()
-    none = [None] * len(by_column)
-    if _counting(table) is not None:
-        return None, none
-    if len(every) == 1:
-        return every.pop(), none
-    if all(len(found) <= 1 for found in by_column):
-        return None, [next(iter(found), None) for found in by_column]
-    return None, none
-
-
-def _counting(table: Table) -> int | None:
-    """Return the place of the column that says what the numbers of a row count."""
-    return next((at for at, column in enumerate(table.columns) if column.id == "n"), None)
 
 
 def _row(
@@ -176,10 +158,8 @@ def _said(
     table: Table, row: TableRow, single: int | None, column_n: Sequence[int | None]
 ) -> tuple[int | None, Sequence[int | None]]:
     """Return the n to be said at the name of a row, and by cell the one that need not be said there."""
-    counting = _counting(table)
-    if counting is not None:
-        value = row.cells[counting].value
-        return None, [value if isinstance(value, int) else None] * len(row.cells)
+    if counting(table) is not None:
+        return None, [counted(table, row)] * len(row.cells)
     if single is not None:
         return None, [single] * len(row.cells)
     if any(n is not None for n in column_n):

@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from html import escape
 
+from harness.report.plain_text import UNSEEN
+
 PRINTED_LENGTH = 4_000
 """Characters up to which a collapsed text is printed whole; a longer one prints its beginning."""
 
@@ -27,13 +29,6 @@ _BREAKS = re.compile(r"(?<=[/_])(?=\w)")
 
 _PLAIN = re.compile(r"[!-~]+(?: [!-~]+)*")
 """Needs no isolation, no marks, and no care for its blanks."""
-
-# Controls but tab and line feed; invisible and directional characters; what is no character. Joiners stay:
-# emoji and several scripts are written with them.
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e"
-    "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\ud800-\udfff\U000e0000-\U000e007f]"
-)
 
 
 class Html(str):
@@ -63,7 +58,7 @@ def inline(text: str) -> Html:
     escaped = escape(text)
     if not text or (len(text) < _BREAKS_FROM and _PLAIN.fullmatch(text)):
         return Html(escaped)
-    marked = _UNSEEN.sub(_mark, _BREAKS.sub("<wbr>", escaped))
+    marked = UNSEEN.sub(_mark, _BREAKS.sub("<wbr>", escaped))
     return Html(f'<bdi class="t">{marked}</bdi>')
 
 
@@ -73,7 +68,7 @@ def brief(text: str, limit: int = 200) -> str:
     A blank one is "(untitled)": a heading or a link without words would be passed over.
     """
     line = " ".join(text[: 4 * limit].split())
-    cut = _UNSEEN.sub(_escaped, line)
+    cut = UNSEEN.sub(_escaped, line)
     if not cut:
         return "(untitled)"
     if len(cut) <= limit and len(text) <= 4 * limit:

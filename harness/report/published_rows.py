@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from harness.benchmarks.scored import MetricColumn
+from harness.phrases import spoken
 from harness.report.cells import (
     DECIMALS,
     absent_cell,
@@ -16,7 +17,6 @@ from harness.report.cells import (
 )
 from harness.report.document import Column, Part, Table, TableRow
 from harness.report.part_ids import PartIds
-from harness.report.phrases import spoken
 from harness.report.published import PublishedValue
 from harness.report.score_view import ConditionView, Json, row_name
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from harness.benchmarks.scored import MetricColumn
+from harness.phrases import better_side, listed, spoken
 from harness.report.cells import absent_cell, count_cell, empty_cell, metric_cell, share_cell
 from harness.report.document import Cell, Column, Table, TableRow
-from harness.report.phrases import listed, spoken
 from harness.report.published_rows import published_notes, published_rows
 from harness.report.score_view import ConditionView, Json, may_rank, row_name
 from harness.report.table_truth import differing_n, doubtful_intervals, own_n, trivially_best
@@ -52,9 +52,8 @@ def reading_table(
 
 def metric_column(column: MetricColumn, view: ConditionView) -> Column:
     """Return the column of a metric; its title says which side is better."""
-    sides = {"higher": "higher is better", "lower": "lower is better", None: "no side is the better one"}
     ranks = "; ranks" if column.path == view.main_metric else ""
-    return Column(column.path, spoken(column), f"{column.path}: {sides[column.better]}{ranks}")
+    return Column(column.path, spoken(column), f"{column.path}: {better_side(column.better)}{ranks}")
 
 
 def _row(view: ConditionView, row: Json, reading: str, ranked: bool, truth: RowTruth | None) -> TableRow:

@@ -1,4 +1,4 @@
-"""How many decimals of a number are shown: no more than its interval, its n and its column allow.
+"""How numbers of a report are rounded: no more decimals than interval, n and column allow; shares, p values.
 
 The ends of a BCa interval differ by 0.003 to 0.004 from seed to seed where 360 units give a half-width of
 0.05, which is some 7 % of it. A digit worth much less than that is drawn, not measured.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from typing import Final
+
+from harness.scoring.many_tests import RATE
 
 PART_OF_HALF_WIDTH: Final = 20
 """The last digit shown is worth at least this part of the interval's half-width: a twentieth."""
@@ -21,6 +23,11 @@ RULE: Final = (
 )
 """The rule in plain words, for the methods of a report."""
 
+LEAST_P: Final = 0.001
+"""A p below this is shown as below it."""
+
+_P_DECIMALS: Final = 3
+_MOST_P_DECIMALS: Final = 12
 _TOLERANCE: Final = 1 + 1e-9
 """A width that is a float's error above a limit is at it."""
 
@@ -65,6 +72,40 @@ def rounded(value: float, decimals: int) -> str:
     """Return a number with so many decimals; zero without a sign."""
     text = f"{value:.{decimals}f}"
     return text if any(digit in text for digit in "123456789") else text.removeprefix("-")
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent with one decimal; only all is 100 and only none is 0."""
+    if share in (0, 1):
+        return f"{share:.0%}".replace("%", " %")
+    return f"{min(max(round(share * 100, 1), 0.1), 99.9):.1f} %"
+
+
+def amount(value: float, digits: int = 3) -> str:
+    """Return an amount to so many significant digits, without an exponent: 0.0123, 1.23, 12,300."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    return f"{round(value, places) + 0.0:,.{max(places, 0)}f}"
+
+
+def shown_p(p: float) -> str:
+    """Return a p with three decimals, more where these would move it onto or across the level of tests.
+
+    What is below `LEAST_P` is shown as below it, and only 1 is 1.
+    """
+    if p < LEAST_P:
+        return f"<{LEAST_P:.{_P_DECIMALS}f}"
+    if p == 1:
+        return "1"
+    held = min(p, 1 - LEAST_P)
+    texts = (f"{held:.{decimals}f}" for decimals in range(_P_DECIMALS, _MOST_P_DECIMALS))
+    return next((text for text in texts if _side(float(text)) == _side(p)), f"{held!r}")
+
+
+def _side(p: float) -> int:
+    """Return where a p lies: below the level of tests, at it, above it."""
+    return (p > RATE) - (p < RATE)
 
 
 def _interval(low: float, high: float, decimals: int) -> str:

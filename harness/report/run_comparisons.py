@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from harness.benchmarks.base import Benchmark
@@ -13,41 +12,14 @@ from harness.comparison.contenders import RunCases
 from harness.errors import ConfigError
 from harness.offline.contenders import contender, run_cases
 from harness.offline.row_units import RowKey
-from harness.offline.scored_runs import ScoredRun
 from harness.report.comparisons import comparison_parts, not_compared
 from harness.report.document import Paragraph, Part, Section
 from harness.report.part_ids import PartIds
-from harness.report.score_view import ConditionView, row_name
+from harness.report.score_view import RunView, row_name
 
 _FAMILIES: Final = (
     "Each condition is a family of tests of its own: p values are adjusted within a condition, not over all."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class RunView:
-    """A scored run with the views of its conditions and unions."""
-
-    scored: ScoredRun
-    views: Sequence[ConditionView]
-
-    @property
-    def name(self) -> str:
-        """The run's name."""
-        return str(self.scored.score["run"]["name"])
-
-    @property
-    def shown(self) -> Sequence[ConditionView]:
-        """The conditions and unions that have a section of their own."""
-        return [view for view in self.views if view.table.columns and not self._is_inside(view)]
-
-    @property
-    def inside(self) -> Sequence[ConditionView]:
-        """The conditions whose rows a union of the run shows together."""
-        return [view for view in self.views if view.table.columns and self._is_inside(view)]
-
-    def _is_inside(self, view: ConditionView) -> bool:
-        return view.table.shown_in in {one.condition for one in self.views}
 
 
 async def comparison_section(
@@ -109,6 +81,6 @@ async def _condition(
 
 
 def _labels(names: Sequence[tuple[str, str]]) -> list[str]:
-    """Return a label a contender: its name, with its run where several runs have that name."""
+    """Return a label a contender: its name, with its run where several have it, as `harness compare` does."""
     times = Counter(name for _, name in names)
-    return [name if times[name] == 1 else f"{name} ({run})" for run, name in names]
+    return [name if times[name] == 1 else f"{run}:{name}" for run, name in names]

@@ -8,6 +8,7 @@ from itertools import chain
 from harness.benchmarks.details import Against, Breakdown, Change, Detail, Flow, Matrix
 from harness.offline.row_units import RowKey
 from harness.offline.scored_runs import ScoredRun
+from harness.phrases import listed
 from harness.report.agreement_tables import agreement_parts
 from harness.report.breakdowns import against, breakdown, change, matrix
 from harness.report.document import Paragraph, Part, Section
@@ -18,9 +19,7 @@ from harness.report.leaderboard import leaderboard
 from harness.report.methods import methods
 from harness.report.overview import overview
 from harness.report.part_ids import PartIds
-from harness.report.phrases import listed
-from harness.report.run_comparisons import RunView
-from harness.report.score_view import ConditionView, Json, row_name
+from harness.report.score_view import ConditionView, Json, RunView, row_name
 from harness.report.stages import outcomes, stages
 
 

@@ -1,4 +1,4 @@
-"""One condition of a run's scores as a report shows it: its rows in order, its columns."""
+"""A run's scores as a report shows them: its conditions, and of each the rows in order and the columns."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from harness.benchmarks.base import Benchmark
 from harness.benchmarks.scored import MetricColumn, ScoreTable
-from harness.report.document import RowKind
+from harness.offline.row_units import ROW_KINDS
+from harness.offline.scored_runs import ScoredRun
 from harness.report.published import PublishedValue
 
 Json: TypeAlias = Mapping[str, Any]
-
-KINDS: Final[tuple[RowKind, ...]] = ("model", "rater", "baseline")
-"""The kinds of a score's rows, in the order of a table."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ class ConditionView:
     @cached_property
     def rows(self) -> tuple[Json, ...]:
         """All rows as a table has them: models by rank, then by value; raters; baselines."""
-        return tuple(row for kind in KINDS for row in self._of_kind(kind))
+        return tuple(row for kind in ROW_KINDS for row in self._of_kind(kind))
 
     @cached_property
     def models(self) -> tuple[Json, ...]:
@@ -81,6 +79,32 @@ class ConditionView:
         value = value_of(row, self.columns[0].path) if self.columns else None
         downwards = not self.columns or self.columns[0].better != "lower"
         return True, math.inf if value is None else -value if downwards else value, row["model"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A scored run with the views of its conditions and unions."""
+
+    scored: ScoredRun
+    views: Sequence[ConditionView]
+
+    @property
+    def name(self) -> str:
+        """The run's name."""
+        return str(self.scored.score["run"]["name"])
+
+    @property
+    def shown(self) -> Sequence[ConditionView]:
+        """The conditions and unions that have a section of their own."""
+        return [view for view in self.views if view.table.columns and not self._is_inside(view)]
+
+    @property
+    def inside(self) -> Sequence[ConditionView]:
+        """The conditions whose rows a union of the run shows together."""
+        return [view for view in self.views if view.table.columns and self._is_inside(view)]
+
+    def _is_inside(self, view: ConditionView) -> bool:
+        return view.table.shown_in in {one.condition for one in self.views}
 
 
 def conditions_of(score: Json) -> Sequence[str]:

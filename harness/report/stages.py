@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from harness.outcomes import INCOMPLETE, UNUSABLE, USABLE, UnitOutcome
+from harness.phrases import count
 from harness.report.cells import count_cell, share_cell
 from harness.report.document import Cell, Column, Figure, Part, Stacked, Table, TableRow
 from harness.report.part_ids import PartIds
-from harness.report.phrases import count
 from harness.report.score_view import ConditionView, Json, row_name
 from harness.report.truth import UNUSABLE_SHARE, unusable_share
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from harness.benchmarks.scored import MetricColumn
-from harness.offline.score_ranking import TIE
-from harness.report.phrases import listed, spoken, whose
+from harness.phrases import listed, spoken, whose
 from harness.report.score_view import Json, metrics_of, row_name
+from harness.scoring.rank_stability import TIE
 
 
 def differing_n(rows: Sequence[Json], columns: Sequence[MetricColumn], reading: str) -> Iterator[str]:

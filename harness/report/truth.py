@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.benchmarks.scored import MetricColumn, ScoreTable
-from harness.offline.score_ranking import TIE, UNRANKED
+from harness.offline.score_ranking import UNRANKED
 from harness.outcomes import UNUSABLE, USABLE, UnitOutcome
-from harness.report.phrases import count, listed, percent, spoken
-from harness.report.rounding import RULE
+from harness.phrases import count, listed, spoken
+from harness.report.rounding import RULE, percent
 from harness.report.score_view import Json, metrics_of, row_name
+from harness.scoring.rank_stability import TIE
 from harness.served_models import served_notes
 
 UNUSABLE_SHARE: Final = 0.10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 from harness.scoring.intervals import LEVEL, check_level
 from harness.scoring.replicates import tolerance
 from harness.scoring.resampling import Values
+
+TIE: Final = 1e-9
+"""Values that differ by less, of 1 or of themselves, share a rank, in tables of scores and in comparisons."""
 
 
 @dataclass(frozen=True, slots=True)

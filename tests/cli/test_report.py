@@ -34,7 +34,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
     modules: Mapping[str, Mapping[str, Any]] = {
         "building": {"build_report": build_report},
         "html": {"page": DRAWERS.page},
-        "figures": {"svg": DRAWERS.svg, "svg_file": DRAWERS.svg_file, "png": DRAWERS.png},
+        "figures": {"drawn": DRAWERS.draw},
     }
     for name, names in modules.items():
         module = ModuleType(f"harness.report.{name}")

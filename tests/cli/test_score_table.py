@@ -200,6 +200,11 @@ def test_negative_numbers_and_their_intervals_keep_their_gaps() -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_zero_has_no_sign() -> None:
+    text = render(score(ablated("m", -0.0002, -0.0003, 0.0)))
+    assert line_with(text, " m ").split() == ["-", "m", "250", "100", "0.000", "0.000-0.000", "0.000"]
+
+
 def test_a_column_of_a_condition_that_was_not_asked_is_not_there() -> None:
     text = render(score(ablated("m", 0.2, 0.1, 0.3)))
     assert "+opg" in text.split("ablation: valid")[0]

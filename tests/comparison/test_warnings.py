@@ -78,5 +78,5 @@ def test_repeats_and_groups_that_differ_are_told() -> None:
 
 
 def test_long_lists_are_cut() -> None:
-    sides = [side(f"m{n}", settings={"attempts": str(n > 0)}) for n in range(7)]
-    assert "True for m1, m2, m3, m4 and 2 more" in told(*sides)[0]
+    sides = [side(f"m{n}", settings={"attempts": str(n > 0)}) for n in range(9)]
+    assert "True for m1, m2, m3, m4, m5, m6 and 2 more" in told(*sides)[0]

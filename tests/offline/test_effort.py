@@ -38,7 +38,7 @@ from harness.canonical import canonical_json
 from harness.messages import Message, Request, Schema, TextPart, Usage
 from harness.offline.asked_with import CONTENT, sent_fields
 from harness.offline.effort import Effort
-from harness.offline.effort_sums import KINDS, Dollars, latency_json
+from harness.offline.effort_sums import TOKENS, Dollars, latency_json
 from harness.offline.export import read_jsonl
 from harness.offline.records import RecordMaker
 from harness.offline.replay import Replayer
@@ -77,11 +77,11 @@ def check_sends(found: Any, sends: Sequence[Any], *, own: bool = True) -> None:
     assert found["asks"] == sum(one["send"] == 1 for one in sends)
     assert found["cached_sends"] == sum(one["cached"] for one in sends)
     assert found["faults"] == Counter(one["outcome"] for one in sends if one["text"] is None)
-    for kind in KINDS:
+    for kind in TOKENS:
         told = [one["usage"][kind] for one in sends if one["usage"][kind] is not None]
         assert found["tokens_told"][kind] == len(told)
         assert found[kind] == (sum(told) if told or not answered else None)
-    untold = [one for one in answered if None in [one["usage"][kind] for kind in KINDS[:2]]]
+    untold = [one for one in answered if None in [one["usage"][kind] for kind in TOKENS[:2]]]
     assert found["tokens_unknown"] == len(untold)
     costs = [one["cost_usd"] for one in sends]
     assert found["cost_unknown"] == costs.count(None)

@@ -32,8 +32,8 @@ from harness.cache.store import Store
 from harness.errors import ConfigError, StoreError
 from harness.offline import score as scoring
 from harness.offline import score_basis
-from harness.offline.row_units import OUTCOMES
-from harness.offline.scored_runs import RowKey, ScoredRun, case_digest, scored_run
+from harness.offline.row_units import OUTCOMES, RowKey
+from harness.offline.scored_runs import ScoredRun, case_digest, scored_run
 from harness.outcomes import ExchangeOutcome, UnitOutcome
 
 CASES = [case("c1", SCALING), case("c2", FILLING), case("c3", SCALING, EXTRACTION, group="p"),

@@ -255,7 +255,7 @@ async def test_several_runs_are_compared_together_on_equal_cases(store: Store) -
     ]  # fmt: skip
     differences = tables(report)["triage-both-differences-fine-macro-f1"]
     assert [row.name for row in differences.rows] == [
-        "alpha (one) - alpha (two)", "alpha (one) - beta", "alpha (two) - beta"
+        "one:alpha - two:alpha", "one:alpha - beta", "two:alpha - beta"
     ]  # fmt: skip
     told = [one.text for one in parts(report) if isinstance(one, Paragraph)]
     assert any(text.startswith("Compared on 4 of 5 cases") and "1 case" in text for text in told)

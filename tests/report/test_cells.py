@@ -9,7 +9,6 @@ from report.score_examples import metric
 
 from harness.benchmarks.scored import MetricColumn
 from harness.report.cells import (
-    amount,
     amount_cell,
     count_cell,
     difference_cell,
@@ -17,7 +16,7 @@ from harness.report.cells import (
     printed_cell,
     share_cell,
 )
-from harness.report.rounding import shown
+from harness.report.rounding import amount, shown
 
 COLUMN = MetricColumn("x", ("", "x"), 3)
 

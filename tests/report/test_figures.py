@@ -19,8 +19,8 @@ import pytest
 from PIL import Image
 from report.figure_examples import EVERY, HOSTILE, NAMES, drawings, figure
 
-from harness.report.document import HeatMap, Intervals, Lines, Point, Scatter, Stacked
-from harness.report.figures import drawn, figure_css, png, svg, svg_file
+from harness.report.document import Figure, HeatMap, Intervals, Lines, Point, Scatter, Stacked
+from harness.report.figures import drawn, figure_css, forms
 from harness.report.figures.canvas import Canvas
 from harness.report.figures.heat_map import step_of
 from harness.report.figures.labels import fitted, text_width
@@ -31,6 +31,14 @@ from harness.report.figures.spread import Plane, apart
 
 XMLNS = 'xmlns:xlink="http://www.w3.org/1999/xlink"'
 EVERY_KIND = pytest.mark.parametrize("name", EVERY)
+
+
+def svg(one: Figure, report_id: str) -> str:
+    return drawn(one).svg(report_id)
+
+
+def png(one: Figure) -> bytes:
+    return drawn(one).png()
 
 
 @cache
@@ -123,7 +131,7 @@ def test_an_image_has_a_name_and_a_description_for_who_cannot_see_it() -> None:
 
 
 def test_a_file_stands_alone_in_light_colours() -> None:
-    text = svg_file(figure(EVERY["stacked, many"])).decode()
+    text = drawn(figure(EVERY["stacked, many"])).svg_file().decode()
     assert text.startswith('<?xml version="1.0" encoding="UTF-8"?>\n<svg xmlns="http://www.w3.org/2000/svg"')
     assert "var(" not in text
     assert set(re.findall(r"https?://[^\"' ]+", text)) == {
@@ -146,19 +154,17 @@ def test_names_are_text_whatever_is_in_them(kind: str) -> None:
     assert any(re.fullmatch("x+\u2026x+", one) for one in found)
 
 
-def test_what_was_drawn_is_kept_by_drawing_for_a_page_and_a_file_alike_and_not_for_ever(
+def test_a_figure_is_drawn_once_and_written_once_as_svg_for_all_its_forms(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    written: list[Canvas] = []
-    to_svg = Canvas.to_svg
-    monkeypatch.setattr(Canvas, "to_svg", lambda canvas: written.append(canvas) or to_svg(canvas))
-    kept = figure(Intervals("kept", [Point("m", 0.5)]))
-    assert "kept" in texts(svg(kept, "p")) and b">kept<" in svg_file(kept)
-    assert len(written) == 1
-    others = [figure(Intervals(f"other {at}", [])) for at in range(101)]
-    assert [texts(svg(one, "p"))[-1] for one in others] == [f"other {at}" for at in range(101)]
-    assert "kept" in texts(svg(kept, "p"))
-    assert len(written) == 103
+    made: list[str] = []
+    for module, name in ((forms, "draw"), (Canvas, "to_svg")):
+        real = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda one, name=name, real=real: made.append(name) or real(one))
+    one = drawn(figure(Intervals("kept", [Point("m", 0.5)])))
+    assert "kept" in texts(one.svg("p")) and "kept" in texts(one.svg("q"))
+    assert b">kept<" in one.svg_file() and one.png()
+    assert made == ["draw", "to_svg"]
 
 
 def test_every_row_is_there_from_the_top() -> None:
@@ -333,7 +339,7 @@ def test_matplotlib_is_imported_when_the_first_figure_is_drawn_and_never_pyplot(
     code = (
         "import sys, harness.report.figures as f; f.figure_css(); print('matplotlib' in sys.modules);"
         "from harness.report.document import *;"
-        "f.png(Figure('a', 'a', 'a', Intervals('x', [Point('m', 0.5)]), 't'));"
+        "f.drawn(Figure('a', 'a', 'a', Intervals('x', [Point('m', 0.5)]), 't')).png();"
         "print('matplotlib' in sys.modules, 'matplotlib.pyplot' in sys.modules)"
     )
     assert _child(code).stdout.split() == ["False", "True", "False"]
@@ -344,7 +350,7 @@ def test_a_cache_folder_that_cannot_be_written_is_no_matter(tmp_path: Path) -> N
     (tmp_path / "temporary").mkdir()
     code = (
         "import harness.report.figures as f; from harness.report.document import *;"
-        "print(len(f.png(Figure('a', 'a', 'a', Intervals('x', [Point('m', 0.5)]), 't'))))"
+        "print(len(f.drawn(Figure('a', 'a', 'a', Intervals('x', [Point('m', 0.5)]), 't')).png()))"
     )
     done = _child(code, MPLCONFIGDIR=str(tmp_path / "file" / "x"), TMPDIR=str(tmp_path / "temporary"))
     assert int(done.stdout) > 1000

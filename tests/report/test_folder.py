@@ -18,12 +18,24 @@ from harness.errors import ConfigError, SpoolError
 from harness.report.document import Figure, Intervals, Report, Section, Table, TableRow
 from harness.report.folder import MARKER, Drawers, check_replaceable, write_report
 
-DRAWERS = Drawers(
-    page=lambda report, drawings: f"<p>{report.title!a} {sorted(drawings)}",
-    svg=lambda figure, prefix: f"<svg id='{prefix}-{figure.id}'/>",
-    svg_file=lambda figure: f"<svg>{figure.id}</svg>".encode(),
-    png=lambda figure: figure.id.encode(),
-)
+
+class Sketch:
+    """A figure drawn as its id."""
+
+    def __init__(self, figure: Figure) -> None:
+        self.id = figure.id
+
+    def svg(self, report_id: str) -> str:
+        return f"<svg id='{report_id}-{self.id}'/>"
+
+    def svg_file(self) -> bytes:
+        return f"<svg>{self.id}</svg>".encode()
+
+    def png(self) -> bytes:
+        return self.id.encode()
+
+
+DRAWERS = Drawers(page=lambda report, drawings: f"<p>{report.title!a} {sorted(drawings)}", draw=Sketch)  # type: ignore[arg-type]
 
 
 def contents(folder: Path) -> Mapping[str, bytes]:
@@ -183,12 +195,13 @@ def test_a_failure_leaves_what_was_there(error: BaseException, old: bool, tmp_pa
         write_report(rich_report(), out, DRAWERS)
     before = contents(tmp_path)
 
-    def png(figure: Figure) -> bytes:
-        raise error
+    class Failing(Sketch):
+        def png(self) -> bytes:
+            raise error
 
     report = replace(other_report(), sections=rich_report().sections)
     with pytest.raises(SpoolError if isinstance(error, OSError) else type(error)):
-        write_report(report, out, replace(DRAWERS, png=png))
+        write_report(report, out, replace(DRAWERS, draw=Failing))
     assert contents(tmp_path) == before and names_in(tmp_path) == ["out"] * old
 
 

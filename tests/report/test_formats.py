@@ -279,6 +279,7 @@ def test_latex_of_tables_with_many_notes_or_lines_is_never_cut_at_the_end_of_a_p
 
 
 def test_latex_names_characters_that_a_font_may_lack() -> None:
+    assert latex_text("a\u3164") == "a{[}U+3164{]}"
     assert latex_text("患é\u202e") == r"\harnesschar{60A3}{患}\'{e}{[}U+202E{]}"
 
 

@@ -221,6 +221,12 @@ def test_every_number_is_the_text_of_its_cell(make: object) -> None:
     assert compared > 300
 
 
+def escaped(char: str) -> str:
+    if char == "\r":
+        return "\\r"
+    return f"\\u{ord(char):04x}" if ord(char) <= 0xFFFF else f"\\U{ord(char):08x}"
+
+
 def test_every_hostile_text_is_shown_as_text() -> None:
     tree = tree_of(hostile_report())
     names = [one for one in tree.by_id("hostile-table").all("th") if one.attributes["scope"] == "row"]
@@ -228,8 +234,8 @@ def test_every_hostile_text_is_shown_as_text() -> None:
         if text != LONG:
             assert without_marks(cell) == re.sub(
                 "[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u200b\u200f\u2028\u2029\u202c\u202e\u2067\u2069\ufeff"
-                "\ufffe\uffff\ud800-\udfff]",
-                lambda found: "\\r" if found[0] == "\r" else f"\\u{ord(found[0]):04x}",
+                "\ufffe\uffff\U0010ffff\ud800-\udfff]",
+                lambda found: escaped(found[0]),
                 text,
             )
     facts = [one.text for one in tree.by_id("hostile-facts").all("dd")]
@@ -241,6 +247,7 @@ def test_what_may_run_from_right_to_left_is_isolated() -> None:
     assert inline("a\u202eb") == '<bdi class="t">a<span class="unseen">\\u202e</span>b</bdi>'
     assert inline("two  blanks") == '<bdi class="t">two  blanks</bdi>'
     assert inline("\U000e0041") == '<bdi class="t"><span class="unseen">\\U000e0041</span></bdi>'
+    assert inline("\ufdd0") == '<bdi class="t"><span class="unseen">\\ufdd0</span></bdi>'
     assert inline("0.612") == "0.612"
     assert inline("👨\u200d👩 क्\u200cष") == '<bdi class="t">👨\u200d👩 क्\u200cष</bdi>'
 

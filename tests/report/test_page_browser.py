@@ -16,7 +16,7 @@ from playwright.sync_api import Browser
 from report.page_parsing import wide_report
 from report.report_examples import REPORTS, figures_of
 
-from harness.report.figures import svg
+from harness.report.figures import drawn
 from harness.report.html import page
 
 PAGES = {**REPORTS, "wide": wide_report}
@@ -36,7 +36,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     found = {}
     for name, make in PAGES.items():
         report = make()
-        drawings = {figure.id: svg(figure, "report") for figure in figures_of(report)}
+        drawings = {figure.id: drawn(figure).svg("report") for figure in figures_of(report)}
         found[name] = tmp_path_factory.mktemp("page") / "index.html"
         found[name].write_bytes(page(report, drawings).encode())
     return found

@@ -16,6 +16,7 @@ from harness.report.rounding import (
     decimals_shown,
     rounded,
     shown,
+    shown_p,
 )
 
 NUMBERS = st.floats(-1000, 1000, allow_nan=False)
@@ -167,3 +168,30 @@ def test_what_is_no_number_or_interval_is_refused(
 def test_the_rule_in_words_names_its_numbers() -> None:
     assert f"1/{PART_OF_HALF_WIDTH} of the interval's half-width" in RULE
     assert f"1/{PART_OF_CASE} of 1/n" in RULE
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [
+        (0.0, "<0.001"),
+        (0.00099, "<0.001"),
+        (0.001, "0.001"),
+        (0.04321, "0.043"),
+        (0.0499, "0.0499"),
+        (0.049996, "0.049996"),
+        (0.05, "0.050"),
+        (0.05004, "0.05004"),
+        (0.0506, "0.051"),
+        (0.05 + 1e-14, "0.05000000000001"),
+        (0.9999, "0.999"),
+        (1.0, "1"),
+    ],
+)
+def test_a_p_has_three_decimals_unless_they_move_it_across_the_level(p: float, text: str) -> None:
+    assert shown_p(p) == text
+
+
+@given(st.floats(0, 1))
+def test_a_shown_p_lies_where_the_p_does(p: float) -> None:
+    found = float(shown_p(p).lstrip("<"))
+    assert (found < 0.05, found > 0.05) == (p < 0.05, p > 0.05)

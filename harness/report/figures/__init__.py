@@ -1,7 +1,4 @@
-"""Figures of reports, drawn by matplotlib, which is imported when the first is drawn.
-
-`drawn` draws a figure once for all its forms; `svg`, `svg_file` and `png` are for one form alone.
-"""
+"""Figures of reports, drawn by matplotlib, which is imported when the first is drawn."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from harness.report.figures.palette import figure_css
 if TYPE_CHECKING:
     from harness.report.figures.forms import Drawn
 
-__all__ = ["drawn", "figure_css", "png", "svg", "svg_file"]
+__all__ = ["drawn", "figure_css"]
 
 
 def drawn(figure: Figure) -> Drawn:
@@ -29,21 +26,3 @@ def drawn(figure: Figure) -> Drawn:
     finally:
         log.setLevel(level)
     return Drawn(figure)
-
-
-def svg(figure: Figure, report_id: str) -> str:
-    """Return a figure as SVG to stand in an HTML page; its ids start with `report_id` and the figure's id.
-
-    The page's style sheet has `figure_css()`.
-    """
-    return drawn(figure).svg(report_id)
-
-
-def svg_file(figure: Figure) -> bytes:
-    """Return a figure as an SVG file of its own, which Inkscape and LaTeX's converters open."""
-    return drawn(figure).svg_file()
-
-
-def png(figure: Figure) -> bytes:
-    """Return a figure as a PNG at 200 dpi."""
-    return drawn(figure).png()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Final
 
 from harness.report.document import (
     Alluvial,
@@ -25,9 +24,6 @@ from harness.report.figures.markup import inline_svg, svg_document
 from harness.report.figures.scatter import draw_scatter
 from harness.report.figures.stacked import draw_stacked
 
-_HELD: Final = 100
-"""Figures of which what matplotlib wrote is kept: a page and a file of one are made of the same."""
-
 
 class Drawn:
     """A figure as drawn; each form is made when it is first asked for. Equal figures give equal bytes."""
@@ -41,11 +37,11 @@ class Drawn:
         Its ids start with those of the report and of the figure: no two of a page are equal.
         """
         prefix = f"{report_id}-{self._figure.id}"
-        return inline_svg(self._markup(), prefix, self._figure.title, self._figure.alt)
+        return inline_svg(self._markup, prefix, self._figure.title, self._figure.alt)
 
     def svg_file(self) -> bytes:
         """Return it as an SVG file of its own, in UTF-8 and in light colours."""
-        return svg_document(self._markup(), "figure", self._figure.title, self._figure.alt).encode()
+        return svg_document(self._markup, "figure", self._figure.title, self._figure.alt).encode()
 
     def png(self) -> bytes:
         """Return it as a PNG at 200 dpi, in light colours."""
@@ -56,19 +52,9 @@ class Drawn:
         with quiet_matplotlib():
             return draw(self._figure.drawing)
 
+    @cached_property
     def _markup(self) -> str:
-        drawing = self._figure.drawing
-        held = _markups.get(id(drawing))
-        if held is None or held[0] is not drawing:
-            held = (drawing, self._canvas.to_svg())
-            while len(_markups) >= _HELD:
-                _markups.pop(next(iter(_markups)), None)
-            _markups[id(drawing)] = held
-        return held[1]
-
-
-_markups: dict[int, tuple[Drawing, str]] = {}
-"""By the identity of a drawing, which is kept too, so that no other one can have its place."""
+        return self._canvas.to_svg()
 
 
 def draw(drawing: Drawing) -> Canvas:

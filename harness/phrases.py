@@ -1,9 +1,9 @@
-"""How a report words numbers of things, lists, shares and names of columns."""
+"""How numbers of things, lists and columns are worded, and that something is made up: alike everywhere."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, Literal
 
 from harness.benchmarks.scored import MetricColumn
 
@@ -23,17 +23,21 @@ def listed(names: Iterable[str], limit: int = LISTED) -> str:
     return ", ".join(every[:limit]) + (f" and {more} more" if more > 0 else "")
 
 
-def percent(share: float) -> str:
-    """Return a share in per cent with one decimal; only all is 100 and only none is 0."""
-    if share in (0, 1):
-        return f"{share:.0%}".replace("%", " %")
-    return f"{min(max(round(share * 100, 1), 0.1), 99.9):.1f} %"
+def no_evidence(*, synthetic: bool, simulated: bool) -> str | None:
+    """Return what must stand above numbers of made-up cases or models; None where both are real."""
+    kinds = [*["SYNTHETIC DATA"] * synthetic, *["SIMULATED MODELS"] * simulated]
+    return f"{' - '.join(kinds)}: no evidence about real models" if kinds else None
 
 
 def spoken(column: MetricColumn) -> str:
     """Return how a column is called in a sentence and at its head."""
     upper, lower = column.head
     return f"{upper}{lower}" if lower.startswith("/") else f"{upper} {lower}".strip()
+
+
+def better_side(better: Literal["higher", "lower"] | None) -> str:
+    """Return which values of a metric are the better ones."""
+    return "no side is the better one" if better is None else f"{better} is better"
 
 
 def whose(names: Sequence[str], of: int) -> str:
