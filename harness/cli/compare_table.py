@@ -135,7 +135,7 @@ def _value_lines(metric: Json, width: int) -> Iterator[str]:
             ranks = one["ranks"]
             cells += [_share(one["share_at_rank_1"]), "-" if ranks is None else f"{ranks[0]}-{ranks[1]}"]
         line = f"{one['n']:>{n_width}}" + "".join(
-            f"{cell:>{size}}" for cell, (_, size) in zip(cells, columns, strict=True)
+            f" {cell:>{size - 1}}" for cell, (_, size) in zip(cells, columns, strict=True)
         )
         rank = "-" if one["rank"] is None else str(one["rank"])
         yield from _named(f"{rank if is_ranked else '':>3} ", one["label"], name, line)
@@ -192,7 +192,7 @@ def _difference(one: Json, metric: Json, name: int, width: int) -> Iterator[str]
         _p(one["p"]),
         _p(one["p_adjusted"]),
     ]
-    line = "".join(f"{cell:>{size}}" for cell, (_, size) in zip(cells, _DIFFERENCES, strict=True))
+    line = "".join(f" {cell:>{size - 1}}" for cell, (_, size) in zip(cells, _DIFFERENCES, strict=True))
     yield from _named("  ", one["a"], name, f"{line}  {_verdict(one['verdict'], metric['better'])}")
     told = [*_effect(one), *one["notes"]]
     said = {value["reason"] for value in metric["values"] if value["reason"] is not None}

@@ -71,6 +71,14 @@ def test_every_name_stays_whole_harmless_and_within_the_width(width: int) -> Non
         assert "".join(one if one.isprintable() else "\ufffd" for one in name) in text
 
 
+def test_numbers_with_many_digits_never_touch() -> None:
+    sides = [contender("a", marks(1)), contender("b", marks(2))]
+    one = compare(MARKS, sides, condition="main", conventions={}).to_json()
+    metric: Any = one["metrics"][0]  # type: ignore[index,call-overload]
+    metric["differences"][0] |= {"p": 0.049996, "p_adjusted": 0.0499999996}
+    assert line_with(render(one), "0.049996").split()[-4:-2] == ["0.049996", "0.0499999996"]
+
+
 def test_of_many_the_best_is_what_the_others_are_shown_against() -> None:
     text = shown(*(contender(f"m{n}", marks(n, shift=n / 4)) for n in range(8)))
     best = "m7"

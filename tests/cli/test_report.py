@@ -126,7 +126,7 @@ def test_the_command_imports_nothing_that_could_ask_a_model(checkout: Path) -> N
 def test_a_backend_for_windows_that_matplotlib_does_not_know_is_no_matter(checkout: Path) -> None:
     code = (
         "from harness.cli.report import _drawers; from harness.report.document import *;"
-        "print(len(_drawers().png(Figure('a', 'a', 'a', Intervals('x', [Point('m', 0.5)]), 't'))))"
+        "print(len(_drawers().draw(Figure('a', 'a', 'a', Intervals('x', [Point('m', 0.5)]), 't')).png()))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],

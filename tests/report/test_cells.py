@@ -90,8 +90,9 @@ def test_a_printed_number_stands_as_it_was_printed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0.04, "0.040"), (0.0004, "<0.001"), (0.0625, "0.062"), (1.0, "1.000")]
+    ("value", "text"),
+    [(0.04, "0.040"), (0.0004, "<0.001"), (0.0499, "0.0499"), (0.0625, "0.062"), (1.0, "1")],
 )
-def test_a_p_of_few_cases_keeps_its_decimals(value: float, text: str) -> None:
+def test_a_p_of_few_cases_keeps_its_decimals_and_its_side_of_the_level(value: float, text: str) -> None:
     p = MetricColumn("wilcoxon.p", ("", "p"), 3, better=None, least=0.001)
     assert metric_cell(metric(value, 6), p).text == text
