@@ -29,6 +29,11 @@ def no_evidence(*, synthetic: bool, simulated: bool) -> str | None:
     return f"{' - '.join(kinds)}: no evidence about real models" if kinds else None
 
 
+def titled(what: str, condition: str) -> str:
+    """Return the title of what shows one condition; it says what it is where it stands alone in a paper."""
+    return f"{what[:1].upper()}{what[1:]}, condition {condition}"
+
+
 def spoken(column: MetricColumn) -> str:
     """Return how a column is called in a sentence and at its head."""
     upper, lower = column.head

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, Literal
 
 from harness.benchmarks.details import Against, Breakdown, Change, Matrix, Measured
 from harness.benchmarks.scored import MetricColumn
-from harness.phrases import better_side, count
-from harness.report.cells import DECIMALS, difference_cell, metric_cell
+from harness.phrases import better_side, count, titled
+from harness.report.cells import DECIMALS, count_cell, difference_cell, metric_cell
 from harness.report.document import (
     Cell,
     Column,
@@ -24,9 +24,9 @@ from harness.report.document import (
     Table,
     TableRow,
 )
+from harness.report.interval_notes import interval_remarks, misleading_intervals
 from harness.report.part_ids import PartIds
 from harness.report.score_view import ConditionView, Json, metrics_of, row_name, value_of
-from harness.report.table_truth import doubtful_intervals
 
 LINES_SHOWN: Final = 8
 """So many models are drawn as lines, the first of the leaderboard: more cannot be told apart."""
@@ -46,11 +46,11 @@ def breakdown(view: ConditionView, detail: Breakdown, ids: PartIds, prefix: str)
         return
     table = Table(
         ids.make(prefix, view.condition, detail.id),
-        f"{view.condition}: {detail.title}",
-        [Column(path, label, f"{path} ({detail.groups})") for label, path in paths.items()],
+        titled(detail.title, view.condition),
+        [Column(path, label) for label, path in paths.items()],
         [_metrics_row(row, list(paths.values())) for row in rows],
-        caption=f"Columns: {detail.groups}; values: {detail.values}, as answered",
-        notes=[*_group_sizes(rows, paths), *_missing(detail, paths), *_doubtful(rows, paths)],
+        caption=f"Columns: {detail.groups}; values: {detail.values}, as answered{_side(detail.better)}",
+        notes=[*_group_sizes(rows, paths), *_missing(detail, paths), *_of_intervals(rows, paths)],
     )
     yield table
     drawing = None if detail.figure is None else _drawing(detail, table)
@@ -77,34 +77,36 @@ def matrix(view: ConditionView, detail: Matrix, ids: PartIds, prefix: str) -> It
         for label, paths in detail.paths.items()
         if any(value_of(row, path) is not None for row in models for path in paths.values())
     }
-    lines = [
-        TableRow(
-            f"{row_name(row)} / {label}",
-            [metric_cell(row["as_answered"].get(paths.get(column, ""))) for column in columns],
-        )
+    shares = [
+        [metric_cell(row["as_answered"].get(paths.get(column, ""))) for column in columns]
         for row in models
-        for label, paths in present.items()
+        for paths in present.values()
+    ]
+    names = [f"{row_name(row)} / {label}" for row in models for label in present]
+    lines = [
+        TableRow(name, [count_cell(max((cell.n or 0 for cell in cells), default=0)), *cells])
+        for name, cells in zip(names, shares, strict=True)
     ]
     table = Table(
         ids.make(prefix, view.condition, detail.id),
-        f"{view.condition}: {detail.title}",
-        [Column(f"column.{column}", column, f"{detail.columns}: {column}") for column in columns],
+        titled(detail.title, view.condition),
+        [Column("n", "n"), *(Column(f"column.{column}", column) for column in columns)],
         lines,
         names=f"model / {detail.rows}",
         caption=f"Rows: {detail.rows}; columns: {detail.columns}; values: shares of the row, as answered",
     )
     yield table
     for place, row in enumerate(models[:MATRICES_SHOWN]):
-        own = lines[place * len(present) : (place + 1) * len(present)]
+        own = shares[place * len(present) : (place + 1) * len(present)]
         yield Figure(
             ids.make(table.id, "figure", row["model"]),
-            f"{detail.title}: {row_name(row)}",
+            titled(f"{detail.title}: {row_name(row)}", view.condition),
             f"Shares by {detail.rows} (rows) and {detail.columns} (columns) of {row_name(row)}.",
             HeatMap(
                 list(present),
                 columns,
-                [_numbers(line.cells) for line in own],
-                [[cell.text for cell in line.cells] for line in own],
+                [_numbers(cells) for cells in own],
+                [[cell.text for cell in cells] for cells in own],
                 detail.columns,
                 "share",
                 0.0,
@@ -122,7 +124,7 @@ def against(view: ConditionView, detail: Against, ids: PartIds, prefix: str) -> 
         return
     table = Table(
         ids.make(prefix, view.condition, detail.id),
-        f"{view.condition}: {detail.title}",
+        titled(detail.title, view.condition),
         [_measured_column(one) for one in (detail.x, detail.y)],
         [_metrics_row(row, [detail.x.path, detail.y.path]) for row in rows],
         caption="As answered",
@@ -148,7 +150,7 @@ def change(view: ConditionView, detail: Change, ids: PartIds, prefix: str) -> It
     before, after = detail.before, detail.after
     table = Table(
         ids.make(prefix, view.condition, detail.id),
-        f"{view.condition}: {detail.title}",
+        titled(detail.title, view.condition),
         [
             *map(_measured_column, (before, after)),
             Column(f"{after.path}.difference", "difference", f"{after.label} less {before.label}"),
@@ -183,7 +185,11 @@ def _metrics_row(row: Json, paths: Sequence[str]) -> TableRow:
 
 
 def _measured_column(one: Measured) -> Column:
-    return Column(one.path, one.label, f"{one.path}: {better_side(one.better)}")
+    return Column(one.path, one.label, better_side(one.better))
+
+
+def _side(better: Literal["higher", "lower"] | None) -> str:
+    return "" if better is None else f"; {better_side(better)}"
 
 
 def _difference(row: Json, before: Measured, after: Measured) -> Cell:
@@ -192,25 +198,17 @@ def _difference(row: Json, before: Measured, after: Measured) -> Cell:
 
 
 def _group_sizes(rows: Sequence[Json], paths: Mapping[str, str]) -> Iterator[str]:
-    """Say how many cases each group has, where all rows agree on that; else the cells' own n are told."""
+    """Say in which groups rows have different n; each number's n is told by whoever writes the table."""
     sizes = {label: {metric["n"] for _, metric in metrics_of(rows, path)} for label, path in paths.items()}
-    if all(len(ns) == 1 for ns in sizes.values()):
-        each = {ns.pop() for ns in map(set, sizes.values())}
-        told = f"{each.pop():,} everywhere" if len(each) == 1 else ""
-        yield "n by group: " + (
-            told or ", ".join(f"{label}: {next(iter(ns)):,}" for label, ns in sizes.items())
-        )
-        return
-    told = ", ".join(
-        f"{label}: {min(ns):,}" if len(ns) == 1 else f"{label}: {min(ns):,} to {max(ns):,}"
-        for label, ns in sizes.items()
-    )
-    yield f"n differs between rows, so that such columns are not of the same cases: {told}"
+    told = [f"{label}: {min(ns):,} to {max(ns):,}" for label, ns in sizes.items() if len(ns) > 1]
+    if told:
+        yield f"n differs between rows, so that these columns are not of the same cases: {', '.join(told)}"
 
 
-def _doubtful(rows: Sequence[Json], paths: Mapping[str, str]) -> Iterator[str]:
+def _of_intervals(rows: Sequence[Json], paths: Mapping[str, str]) -> Iterator[str]:
     columns = [MetricColumn(path, ("", label)) for label, path in paths.items()]
-    yield from doubtful_intervals(rows, columns, "as_answered")
+    yield from misleading_intervals(rows, columns, "as_answered")
+    yield from interval_remarks(rows, columns, "as_answered")
 
 
 def _missing(detail: Breakdown, paths: Mapping[str, str]) -> Iterator[str]:

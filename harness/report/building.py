@@ -19,7 +19,7 @@ from harness.report.document import Report, Section
 from harness.report.evidence import all_warnings
 from harness.report.part_ids import PartIds
 from harness.report.published import published
-from harness.report.run_comparisons import comparison_section
+from harness.report.run_comparisons import compared_conditions, comparison_section
 from harness.report.run_section import run_section
 from harness.report.score_view import ConditionView, RunView, conditions_of
 
@@ -71,19 +71,20 @@ async def build_report(
     ]
     ids = PartIds()
     views = [_run_view(one) for one in found]
+    warned = all_warnings([one.score for one in found])
     sections: list[Section] = []
     together: list[Section] = []
     for benchmark in benchmarks.values():
         of_benchmark = [view for view in views if view.scored.score["benchmark"] == benchmark.name]
         chosen = chosen_conventions(benchmark, _own(wanted, benchmark))
         with benchmark.prepared(chosen) as prepared:
-            compared = await comparison_section(of_benchmark, prepared, chosen, ids)
-        alone = compared if len(of_benchmark) == 1 else None
-        sections += [await run_section(view, ids, alone) for view in of_benchmark]
-        together += [compared] if compared is not None and alone is None else []
+            compared = await compared_conditions(of_benchmark, prepared, chosen, ids, warned)
+        alone = len(of_benchmark) == 1
+        sections += [await run_section(view, ids, compared, alone=alone) for view in of_benchmark]
+        across = None if alone else comparison_section(compared, benchmark.name, ids)
+        together += [] if across is None else [across]
     sections += together
-    scores = [one.score for one in found]
-    return Report(_title(views), sections, all_warnings(scores), _facts(found))
+    return Report(_title(views), sections, warned, _facts(found))
 
 
 def _check(wanted: Mapping[str, str], grades: str | None, benchmarks: Mapping[str, Benchmark]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -90,6 +91,15 @@ def _said_once(table: Table) -> str | None:
     single, by_column = common_n(table)
     if single is not None:
         return f"n = {single:,} for every number"
-    named = zip(table.columns, by_column, strict=True)
-    told = "; ".join(f"{column.head} {n:,}" for column, n in named if n is not None)
-    return f"n: {told}" if told else None
+    named = [(column.head, n) for column, n in zip(table.columns, by_column, strict=True) if n is not None]
+    if not named:
+        return None
+    most, times = Counter(n for _, n in named).most_common(1)[0]
+    if times <= len(named) / 2:
+        return "n by column: " + "; ".join(f"{head}: {n:,}" for head, n in named)
+    others: dict[int, list[str]] = {}
+    for head, n in named:
+        if n != most:
+            others.setdefault(n, []).append(head)
+    told = "; ".join(f"{', '.join(heads)}: {n:,}" for n, heads in others.items())
+    return f"n = {most:,} for every number but: {told}"

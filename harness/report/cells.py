@@ -6,7 +6,7 @@ from typing import Final
 
 from harness.benchmarks.scored import MetricColumn
 from harness.report.document import Cell, Tone
-from harness.report.rounding import amount, percent, rounded, shown, shown_p
+from harness.report.rounding import fixed, percent, rounded, shown, shown_p
 from harness.report.score_view import Json
 
 DECIMALS: Final = 3
@@ -22,7 +22,7 @@ EMPTY: Final = ""
 def metric_cell(metric: Json | None, column: MetricColumn | None = None) -> Cell:
     """Return the cell of one number of the scores; without a value it says why. Raises ValueError without n.
 
-    What is to be said of its interval stands below the table: `table_truth.doubtful_intervals`. `column`
+    What is to be said of its interval stands below the table: `interval_notes`. `column`
     says how many decimals its paper prints, and how small or named values are shown.
     """
     if metric is None:
@@ -89,8 +89,8 @@ def printed_cell(value: float, low: float | None, high: float | None, decimals: 
     return Cell(text, value, None, low, high, interval, note)
 
 
-def amount_cell(value: float | None, n: int, digits: int = 3, *, why_not: str = "not known") -> Cell:
-    """Return a cell of an amount (dollars, seconds) of n things to so many significant digits."""
+def amount_cell(value: float | None, n: int, decimals: int, *, why_not: str = "not known") -> Cell:
+    """Return a cell of an amount (dollars, seconds) of n things, with the decimals of its column."""
     if value is None or not n:
         return empty_cell(why_not)
-    return Cell(amount(value, digits), value, n)
+    return Cell(fixed(value, decimals), value, n)

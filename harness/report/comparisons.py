@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final
 
 from harness.comparison.result import (
     CORRECTIONS,
@@ -13,17 +14,28 @@ from harness.comparison.result import (
     MetricResult,
     Value,
 )
-from harness.phrases import count, listed
+from harness.phrases import count, listed, titled
 from harness.report.cells import count_cell, empty_cell, share_cell, text_cell
 from harness.report.document import Cell, Column, Paragraph, Part, Table, TableRow
 from harness.report.part_ids import PartIds
 from harness.report.rounding import amount, shown, shown_p
 
+_EFFECTS: Final = (
+    "effect size: d_z, mean over SD of the differences by case; r, matched-pairs rank-biserial; odds, cases "
+    "only the first has to cases only the second has"
+)
 
-def comparison_parts(comparison: Comparison, ids: PartIds, prefix: str) -> Iterator[Part]:
-    """Yield what was tested, before any result; then differences and ranks, metric by metric."""
+
+def comparison_parts(
+    comparison: Comparison, ids: PartIds, prefix: str, said: Collection[str] = ()
+) -> Iterator[Part]:
+    """Yield what was tested, before any result; then differences and ranks, metric by metric.
+
+    Warnings that are `said` for the whole report, in the same words, are not repeated.
+    """
     for text in comparison.warnings:
-        yield Paragraph(text, "warning")
+        if text not in said:
+            yield Paragraph(text, "warning")
     yield Paragraph(_family(comparison))
     yield Paragraph(_cases(comparison))
     for metric in comparison.metrics:
@@ -65,32 +77,31 @@ def _cases(comparison: Comparison) -> str:
 
 def _differences(comparison: Comparison, metric: MetricResult, ids: PartIds, prefix: str) -> Table:
     told = [one for one in metric.differences if one.shown]
-    heads = (
+    heads = [
         Column(f"{metric.path}.difference", "difference", "first less second, on the common cases"),
         Column("p", "p", "two-tailed, of this pair alone"),
         Column("p_adjusted", "adjusted p", "over the whole family"),
         Column("verdict", "verdict", numeric=False),
         Column("clusters_that_differ", "differ", "cases, or groups of them, in which they differ at all"),
-        Column("effect", "effect size", numeric=False),
-    )
+    ]
+    sized = any(one.effect is not None for one in told)
+    if sized:
+        heads.append(Column("effect", "effect size", numeric=False))
     n = comparison.cases.common
     return Table(
         ids.make(prefix, comparison.condition, "differences", metric.path),
-        f"{comparison.condition}: differences in {metric.head or metric.path}",
+        titled(f"Differences in {metric.head or metric.path}", comparison.condition),
         heads,
-        [_difference_row(one, metric, n) for one in told],
+        [_difference_row(one, metric, n, sized=sized) for one in told],
         names="first less second",
         caption=f"{TESTS[metric.test][:1].upper()}{TESTS[metric.test][1:]}: {metric.why}. Intervals are "
         f"{1 - comparison.family.level:.0%} percentile intervals, each by itself. "
         "Within noise: no difference was shown; it does not show that there is none",
-        notes=[
-            "effect size: d_z, mean over SD of the differences by case; r, matched-pairs rank-biserial; "
-            "odds, cases only the first has to cases only the second has"
-        ],
+        notes=[_EFFECTS if sized else "no effect size: a case has no value of its own in this metric"],
     )
 
 
-def _difference_row(one: Difference, metric: MetricResult, n: int) -> TableRow:
+def _difference_row(one: Difference, metric: MetricResult, n: int, *, sized: bool) -> TableRow:
     if one.difference is None:
         difference = empty_cell("; ".join(one.notes) or "not compared")
     else:
@@ -104,7 +115,7 @@ def _difference_row(one: Difference, metric: MetricResult, n: int) -> TableRow:
             p_cell(one.adjusted, n),
             text_cell(verdict(one)),
             count_cell(one.differ),
-            text_cell(_effect(one.effect)),
+            *([text_cell(_effect(one.effect))] if sized else []),
         ],
         "other",
         one.notes,
@@ -142,7 +153,7 @@ def _ranks(comparison: Comparison, metric: MetricResult, ids: PartIds, prefix: s
     resamples = comparison.resampling.get("resamples")
     return Table(
         ids.make(prefix, comparison.condition, "ranks", metric.path),
-        f"{comparison.condition}: how firm the ranks by {metric.head or metric.path} are",
+        titled(f"How firm the ranks by {metric.head or metric.path} are", comparison.condition),
         [
             Column("rank", "#", "rank on the common cases"),
             Column("ranks.low", "from", "the best of the ranks in the middle 95 % of resamples"),

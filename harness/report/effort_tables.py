@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from typing import Final
 
-from harness.phrases import count, listed, spoken
-from harness.report.cells import amount_cell, count_cell, empty_cell, metric_cell, text_cell
-from harness.report.document import Cell, Column, Figure, Paragraph, Part, Point, Scatter, Table, TableRow
+from harness.phrases import count, listed
+from harness.report.cells import amount_cell, count_cell, empty_cell
+from harness.report.document import Cell, Column, Paragraph, Part, Table, TableRow
 from harness.report.part_ids import PartIds
-from harness.report.score_view import ConditionView, Json, row_name, value_of
+from harness.report.rounding import amount_decimals
+from harness.report.score_view import Json, row_name
 
 PER_UNITS: Final = 1_000
 """Costs are compared for so many units."""
-LOG_FROM: Final = 30
-"""Costs that differ by this factor or more are drawn on a logarithmic scale."""
 
 _LATENCIES: Final = (("mean", "mean"), ("p50", "median"), ("p90", "90 %"), ("p99", "99 %"), ("max", "max"))
 _TOKENS: Final = (
@@ -32,7 +32,7 @@ def effort_parts(rows: Sequence[Json], ids: PartIds, prefix: str) -> Iterator[Pa
         return
     yield _sends(asked, ids.make(prefix, "sends"))
     yield _tokens(asked, ids.make(prefix, "tokens"))
-    yield _costs(asked, ids.make(prefix, "costs"))
+    yield _costs(asked, ids.make(prefix, "costs")) if _costs_something(asked) else _free(asked)
     yield _latencies(asked, ids.make(prefix, "latency"))
 
 
@@ -86,8 +86,25 @@ def _tokens(rows: Sequence[Json], table_id: str) -> Table:
     )
 
 
+def _costs_something(rows: Sequence[Json]) -> bool:
+    """Tell whether there is a cost to tell apart: some amount above 0, or one that is not known."""
+    return any(
+        row["imported"] or row["cost_unknown"] or row["evidence_cost_usd"] or row["spent_usd"] for row in rows
+    )
+
+
+def _free(rows: Sequence[Json]) -> Paragraph:
+    sends = sum(row["sends"] for row in rows)
+    return Paragraph(
+        f"Cost: 0 US dollars for all {count(sends, 'send')} of {count(len(rows), 'model')}, by the prices of "
+        "the sessions (see the methods)."
+    )
+
+
 def _costs(rows: Sequence[Json], table_id: str) -> Table:
     unknown = [row_name(row) for row in rows if row["cost_unknown"] and not row["imported"]]
+    paid = [row for row in rows if not row["imported"]]
+    decimals = [amount_decimals([of(row) for row in paid]) for of in _AMOUNTS]
     return Table(
         table_id,
         "Cost in US dollars",
@@ -98,7 +115,7 @@ def _costs(rows: Sequence[Json], table_id: str) -> Table:
             Column("known_evidence_usd", "known part", "sum of the sends that have a price"),
             Column("cost_unknown", "sends without price"),
         ],
-        [TableRow(row_name(row), _cost_cells(row)) for row in rows],
+        [TableRow(row_name(row), _cost_cells(row, decimals)) for row in rows],
         caption="By the prices of the sessions (see the methods); the reformatter's sends are included",
         notes=[f"no price is known for some sends of: {listed(unknown)}; an unknown price is never 0"]
         if unknown
@@ -106,7 +123,7 @@ def _costs(rows: Sequence[Json], table_id: str) -> Table:
     )
 
 
-def _cost_cells(row: Json) -> list[Cell]:
+def _cost_cells(row: Json, decimals: Sequence[int]) -> list[Cell]:
     why = (
         "answers from files: what they cost is not known"
         if row["imported"]
@@ -114,18 +131,17 @@ def _cost_cells(row: Json) -> list[Cell]:
     )
     if row["imported"]:
         return [empty_cell(why)] * 5
-    per_units = cost_per_units(row)
-    return [
-        _usd(row["evidence_cost_usd"], row["units"], why),
-        _usd(row["spent_usd"], row["units"], "some sends have no price"),
-        _usd(per_units, units_asked(row), why if row["cost_unknown"] else "no unit was asked"),
-        _usd(row["known_evidence_usd"], row["units"], why),
-        count_cell(row["cost_unknown"]),
+    told = (
+        (row["units"], why),
+        (row["units"], "some sends have no price"),
+        (units_asked(row), why if row["cost_unknown"] else "no unit was asked"),
+        (row["units"], why),
+    )
+    cells = [
+        amount_cell(of(row), n, places, why_not=why_not)
+        for of, places, (n, why_not) in zip(_AMOUNTS, decimals, told, strict=True)
     ]
-
-
-def _usd(value: float | None, n: int, why: str) -> Cell:
-    return amount_cell(value, n, why_not=why)
+    return [*cells, count_cell(row["cost_unknown"])]
 
 
 def units_asked(row: Json) -> int:
@@ -140,7 +156,15 @@ def cost_per_units(row: Json) -> float | None:
     return float(row["evidence_cost_usd"] / units_asked(row) * PER_UNITS)
 
 
+_AMOUNTS: Final[Sequence[Callable[[Json], float | None]]] = (
+    itemgetter("evidence_cost_usd"), itemgetter("spent_usd"), cost_per_units,
+    itemgetter("known_evidence_usd"),
+)  # fmt: skip
+"""The amounts of a row of costs, in the order of their columns."""
+
+
 def _latencies(rows: Sequence[Json], table_id: str) -> Table:
+    decimals = [amount_decimals([row["latency_s"][key] for row in rows]) for key, _ in _LATENCIES]
     return Table(
         table_id,
         "Seconds an answer took",
@@ -151,8 +175,10 @@ def _latencies(rows: Sequence[Json], table_id: str) -> Table:
                 [
                     count_cell(row["latency_s"]["n"]),
                     *(
-                        amount_cell(row["latency_s"][key], row["latency_s"]["n"], why_not="not measured")
-                        for key, _ in _LATENCIES
+                        amount_cell(
+                            row["latency_s"][key], row["latency_s"]["n"], places, why_not="not measured"
+                        )
+                        for (key, _), places in zip(_LATENCIES, decimals, strict=True)
                     ),
                 ],
             )
@@ -160,109 +186,4 @@ def _latencies(rows: Sequence[Json], table_id: str) -> Table:
         ],
         caption="From the send to the end of the answer, of the model's own answered sends, as they were "
         "measured here: load, limits and distance enter them",
-    )
-
-
-def cost_against_score(
-    view: ConditionView, effort: Mapping[tuple[str, str], Json], ids: PartIds, prefix: str
-) -> Iterator[Part]:
-    """Yield cost per units against the first metric of complete models, with the Pareto front.
-
-    `effort`: (model, condition) -> its row. Models whose cost is not known are named.
-    """
-    if not view.columns or view.columns[0].better is None:
-        return
-    column = view.columns[0]
-    known, unknown = {}, []
-    for row in view.models:
-        value = value_of(row, column.path)
-        spent = effort.get((row["model"], view.condition))
-        if value is None or row["incomplete"] or spent is None:
-            continue
-        cost = cost_per_units(spent)
-        if cost is None:
-            unknown.append(row_name(row))
-        else:
-            known[row_name(row)] = (cost, value, row, spent)
-    if not known or not any(cost for cost, *_ in known.values()):
-        if unknown:
-            yield Paragraph(
-                f"Cost is not held against score, as it is not known of: {listed(unknown)}.", "note"
-            )
-        return
-    points = {name: one[:2] for name, one in known.items()}
-    front = pareto_front(points, lower_is_better=column.better == "lower")
-    yield from _cost_parts(view, known, front, unknown, ids, prefix)
-
-
-def _cost_parts(
-    view: ConditionView,
-    known: Mapping[str, tuple[float, float, Json, Json]],
-    front: Sequence[str],
-    unknown: Sequence[str],
-    ids: PartIds,
-    prefix: str,
-) -> Iterator[Part]:
-    column = view.columns[0]
-    table = Table(
-        ids.make(prefix, view.condition, "cost-score"),
-        f"{view.condition}: cost and {spoken(column)}",
-        [
-            Column("per_1000_units_usd", f"US dollars per {PER_UNITS:,} units"),
-            Column(column.path, spoken(column), column.path),
-            Column("front", "Pareto front", "no other model is at least as good and as cheap", numeric=False),
-        ],
-        [
-            TableRow(
-                name,
-                [
-                    amount_cell(cost, units_asked(spent)),
-                    metric_cell(row["as_answered"][column.path], column),
-                    text_cell("yes" if name in front else "no"),
-                ],
-            )
-            for name, (cost, _, row, spent) in known.items()
-        ],
-        caption="Complete models whose sends all have a price. The front is of the values alone: it knows no "
-        "intervals",
-        notes=[f"the cost is not known of: {listed(unknown)}"] if unknown else [],
-    )
-    yield table
-    costs = [cost for cost, *_ in known.values()]
-    yield Figure(
-        ids.make(table.id, "figure"),
-        table.title,
-        f"{spoken(column)} (upwards) against cost of {count(len(known), 'model')}; on the Pareto front: "
-        f"{listed(front)}.",
-        Scatter(
-            [Point(name, cost, value) for name, (cost, value, *_) in known.items()],
-            f"US dollars per {PER_UNITS:,} units",
-            spoken(column),
-            front,
-            log_x=min(costs) > 0 and max(costs) / min(costs) >= LOG_FROM,
-        ),
-        table.id,
-        f"Not drawn, as their cost is not known: {listed(unknown)}" if unknown else "",
-    )
-
-
-def pareto_front(
-    points: Mapping[str, tuple[float, float]], *, lower_is_better: bool = False
-) -> Sequence[str]:
-    """Return the names of the points (cost, score) that none other beats, cheapest first.
-
-    One beats another if it costs no more and scores no worse, and is better in one of both: equals stay.
-    """
-    sign = -1.0 if lower_is_better else 1.0
-    scored = {name: (cost, sign * score) for name, (cost, score) in points.items()}
-    return sorted(
-        (
-            name
-            for name, (cost, score) in scored.items()
-            if not any(
-                other_cost <= cost and other >= score and (other_cost < cost or other > score)
-                for other_cost, other in scored.values()
-            )
-        ),
-        key=lambda name: (scored[name][0], -scored[name][1], name),
     )

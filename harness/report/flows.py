@@ -80,30 +80,24 @@ def flow_parts(
     steps = list(pairwise(flow.conditions))
     rows = [
         TableRow(
-            f"{name} / {before} to {after}",
-            [
-                count_cell(of),
-                *(count_cell(int(one)) for one in counts[place].reshape(-1)),
-            ],
+            ": ".join([name, *([f"{before} to {after}"] if len(steps) > 1 else []), start]),
+            [count_cell(int(flows.sum())), *map(count_cell, map(int, flows))],
         )
-        for name, (counts, of) in found.items()
+        for name, (counts, _) in found.items()
         for place, (before, after) in enumerate(steps)
+        for start, flows in zip(labels, counts[place], strict=True)
     ]
     table = Table(
         ids.make(prefix, flow.id),
         flow.title,
         [
-            Column("n", "n", "answers with a value in every condition"),
-            *(
-                Column(f"from.{start}.to.{end}", f"{start} > {end}", f"from level {start} to level {end}")
-                for start in labels
-                for end in labels
-            ),
+            Column("from", "answers", "answers at this level before"),
+            *(Column(f"to.{end}", end) for end in labels),
         ],
         rows,
-        names="model / step",
-        caption=f"Levels of {flow.path}, as answered; counted are answers with a value in all of: "
-        f"{', '.join(flow.conditions)}",
+        names="model: from level",
+        caption=f"Rows: level of {flow.path} before, as answered; columns: level after; counted are answers "
+        "with a value in each of these conditions",
         notes=[f"not counted, as units of it are missing: {listed(left_out)}"] if left_out else [],
     )
     yield table

@@ -173,8 +173,8 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _below(notes: TableNotes) -> Iterator[str]:
-    lines = [latex_text(note) for note in notes.general]
-    lines += [f"{_reference([number])}{latex_text(note)}" for note, number in notes.numbered.items()]
+    lines = [f"{_reference([number])}{latex_text(note)}" for note, number in notes.numbered.items()]
+    lines += [latex_text(note) for note in notes.general]
     if lines:
         yield r"\par\smallskip\begingroup\footnotesize\raggedright"
         yield from (rf"{line}\par" for line in lines)

@@ -1,10 +1,10 @@
-"""The leaderboard of one condition: its table, its figure, and the other readings."""
+"""The leaderboard of one condition: its table and its figure; and the other readings of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness.phrases import spoken
+from harness.phrases import spoken, titled
 from harness.report.document import Figure, Intervals, Part, Point, Table
 from harness.report.other_readings import common_cases, spread, valid_only, without_reformatter
 from harness.report.part_ids import PartIds
@@ -15,7 +15,7 @@ from harness.report.truth import row_truth
 
 
 def leaderboard(view: ConditionView, ids: PartIds, prefix: str, *, brief: bool = False) -> Iterator[Part]:
-    """Yield the tables and the figure of a condition; `brief`: the table of one reading alone."""
+    """Yield the table and figure of a condition, and its ranks on common cases; `brief`: the table alone."""
     if not view.columns:
         return
     truths = {
@@ -27,10 +27,16 @@ def leaderboard(view: ConditionView, ids: PartIds, prefix: str, *, brief: bool =
     if brief:
         return
     yield from _intervals(view, main, ids)
+    yield from common_cases(view, ids, prefix)
+
+
+def readings(view: ConditionView, ids: PartIds, prefix: str) -> Iterator[Part]:
+    """Yield what stands beside the leaderboard: other readings, the spread over repeats, the paper's."""
+    if not view.columns:
+        return
     yield from valid_only(view, ids, prefix)
     yield from without_reformatter(view, ids, prefix)
     yield from spread(view, ids, prefix)
-    yield from common_cases(view, ids, prefix)
     yield from published_differences(view, ids, prefix)
 
 
@@ -48,7 +54,7 @@ def _intervals(view: ConditionView, table: Table, ids: PartIds) -> Iterator[Part
     told = "" if best is None else f" The first model is {row_name(best)}."
     yield Figure(
         ids.make(table.id, "figure"),
-        f"{view.condition}: {spoken(column)} with 95 % intervals",
+        titled(f"{spoken(column)} with 95 % intervals", view.condition),
         f"{spoken(column)} of {len(points)} rows, with intervals where there are any.{told}",
         Intervals(spoken(column), points),
         table.id,

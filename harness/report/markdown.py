@@ -92,8 +92,8 @@ def _table(table: Table) -> Iterator[str]:
     rules = [":--", *("--:" if column.numeric else ":--" for column in table.columns)]
     rows = [_row(at, row, notes) for at, row in enumerate(table.rows)]
     yield "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rules, *rows))
-    lines = [f"- {_line(note)}" for note in notes.general]
-    lines += [f"- {_reference([number])}: {markdown_text(note)}" for note, number in notes.numbered.items()]
+    lines = [f"- {_reference([number])}: {markdown_text(note)}" for note, number in notes.numbered.items()]
+    lines += [f"- {_line(note)}" for note in notes.general]
     if lines:
         yield "\n".join(lines)
 

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from harness.benchmarks.base import Benchmark
-from harness.canonical import digest
 from harness.manifest import Manifest
-from harness.phrases import count, listed
+from harness.phrases import count, listed, spoken
 from harness.report.cells import text_cell
-from harness.report.document import Cell, Column, Facts, Part, RowKind, Table, TableRow
+from harness.report.document import Cell, Column, Facts, Part, Table, TableRow
 from harness.report.evidence import IMPORTED_NOTE
+from harness.report.model_parameters import DIGITS, model_parameters
 from harness.report.part_ids import PartIds
-from harness.report.score_view import Json
+from harness.report.score_view import ConditionView, Json
 from harness.report.truth import THRESHOLDS
 
-DIGITS: Final = 16
-"""So much of a digest is shown; the JSON has all of it."""
-
-LONGEST: Final = 80
-"""A parameter of more characters (a schema) is told by its digest."""
-
-_NOT_KNOWN: Final = "not known: answers from files"
+_METHODS: Final = {"bca": "BCa", "clopper-pearson": "Clopper-Pearson"}
 
 
 def methods(
@@ -32,7 +26,7 @@ def methods(
     """Yield how the numbers of a run came to be."""
     yield Facts(ids.make(prefix, "asked"), "What was asked", [*_asked(score, manifest, benchmark)])
     yield _prompts(effort, ids.make(prefix, "prompts"))
-    yield _models(effort, ids.make(prefix, "models"))
+    yield model_parameters(effort, ids.make(prefix, "models"))
     yield Facts(ids.make(prefix, "scoring"), "How it was read and scored", [*_scoring(score, benchmark)])
     yield Facts(ids.make(prefix, "rules"), "Rules of this report", list(THRESHOLDS))
     yield Facts(ids.make(prefix, "sessions"), "When", [*_sessions(effort)])
@@ -103,90 +97,6 @@ def _digest(ref: Json | None) -> tuple[Cell, Cell]:
     return text_cell(ref["id"]), Cell(ref["sha256"][:DIGITS], ref["sha256"])
 
 
-def _models(effort: Json, table_id: str) -> Table:
-    served = {row["model"]: row["answers"]["served_models"] for row in effort["models"]}
-    return Table(
-        table_id,
-        "Models and parameters",
-        [
-            Column("asked", "asked as", "model id at its endpoint", numeric=False),
-            Column("sent", "sent with", "parameters as they stand in the requests", numeric=False),
-            Column("left_out", "left out", "benchmark defaults that the model does not take", numeric=False),
-            Column("images", "images", "how images were made ready", numeric=False),
-            Column("reformatter", "reformatter", numeric=False),
-            Column("served", "answered as", "what the provider says answered", numeric=False),
-            Column("prices", "price", "US dollars per million tokens, and who says so", numeric=False),
-        ],
-        [
-            _model_row(name, one, served.get(name, []))
-            for name, one in sorted(effort["params"].items(), key=lambda item: (item[1]["role"], item[0]))
-        ],
-    )
-
-
-def _model_row(name: str, one: Json, served: Sequence[Json]) -> TableRow:
-    imported = one["imported"]
-    simulated = " (SIMULATED)" if one["simulated"] else ""
-    kind: RowKind = "model" if one["role"] == "model" else "other"
-    return TableRow(
-        name if kind == "model" else f"{name} ({one['role']})",
-        [
-            text_cell(f"{one['model']} at {one['endpoint']}, {one['adapter']}{simulated}"),
-            text_cell(_NOT_KNOWN if imported else _sent(one)),
-            text_cell(", ".join(one["dropped_params"]) or "nothing"),
-            text_cell(str(one["image_recipe"])),
-            text_cell(one["reformatter"] or "none"),
-            text_cell(_served(served) or "nobody told"),
-            text_cell("not known" if imported else _prices(one["prices"])),
-        ],
-        kind,
-    )
-
-
-def _sent(one: Json) -> str:
-    """Return the parameters of the requests; where they differ between conditions, each with its own."""
-    bodies: dict[str, list[str]] = {}
-    for sent in one["sent"]:
-        if sent["purpose"] == "answer":
-            bodies.setdefault(_fields(sent["body"] or {}, sent), []).extend(sent["conditions"])
-    if not bodies:
-        return _fields(one["params"] or {}, {}) + " (as planned; nothing was sent)"
-    if len(bodies) == 1:
-        return next(iter(bodies))
-    return "; ".join(f"{listed(sorted(set(names)))}: {text}" for text, names in bodies.items())
-
-
-def _fields(body: Mapping[str, Any], sent: Json) -> str:
-    fields = [f"{name}={_short(value)}" for name, value in sorted(body.items()) if name != "model"]
-    fields += [f"header {name}: {value}" for name, value in sorted((sent.get("headers") or {}).items())]
-    return ", ".join(fields) or "no parameters"
-
-
-def _short(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True)
-    if len(text) <= LONGEST:
-        return text
-    return f"({len(text):,} characters of JSON, sha256 {digest(value)[:DIGITS]})"
-
-
-def _served(served: Sequence[Json]) -> str:
-    named = [f"{one['model']} ({one['answers']:,})" for one in served if one["model"] is not None]
-    silent = sum(one["answers"] for one in served if one["model"] is None)
-    return "; ".join([*named, *([f"not told ({silent:,})"] if silent else [])])
-
-
-def _prices(prices: Sequence[Json]) -> str:
-    return "; then ".join(map(_price, prices)) or "not known"
-
-
-def _price(price: Json) -> str:
-    kinds = (("input", "input"), ("output", "output"), ("cached_input", "cached input"))
-    rates = [f"{name} {price[key]:g}" for key, name in kinds if price.get(key) is not None]
-    source = f" ({price['source']})" if price.get("source") else ""
-    tiers = f"; {count(len(price['tiers']), 'tier')} for long requests" if price.get("tiers") else ""
-    return f"{', '.join(rates) or 'not known'}{tiers}{source}"
-
-
 def _scoring(score: Json, benchmark: Benchmark) -> Iterator[tuple[str, str]]:
     for key in ("parser", "scorer"):
         yield key, f"{score[key]['name']}, sha256 of its code {score[key]['sha256']}"
@@ -212,9 +122,10 @@ def _scoring(score: Json, benchmark: Benchmark) -> Iterator[tuple[str, str]]:
     yield (
         "intervals",
         (
-            f"{facts['level']:.0%}: shares of cases by Clopper-Pearson, all else by a bootstrap over cases, "
-            f"or groups of cases, with all their repeats (BCa, {facts['resamples']:,} resamples, generator "
-            f"{facts['generator']}, seed {facts['seed']}, version {facts['version']})"
+            f"{facts['level']:.0%}; made by: {listed(_interval_methods(score), 9)}. All but Clopper-Pearson, "
+            f"which is for shares of cases, by a bootstrap over cases, or groups of cases, with all their "
+            f"repeats ({facts['resamples']:,} resamples, generator {facts['generator']}, seed "
+            f"{facts['seed']}, version {facts['version']})"
         ),
     )
     yield (
@@ -226,6 +137,37 @@ def _scoring(score: Json, benchmark: Benchmark) -> Iterator[tuple[str, str]]:
     changed = score["changed_since_run"]["units"]
     yield "read differently than in the run", count(changed, "unit")
     yield "gaps", f"{len(score['gaps']):,} units need an ask that nobody made"
+
+
+def _interval_methods(score: Json) -> list[str]:
+    """Return how intervals were made, the commonest first."""
+    made = Counter(
+        _METHODS.get(metric["ci_method"], metric["ci_method"])
+        for row in score["rows"]
+        for metric in row["as_answered"].values()
+        if "ci_method" in metric
+    )
+    return [f"{name} ({times:,} intervals)" for name, times in made.most_common()] or ["none was made"]
+
+
+def columns_facts(views: Sequence[ConditionView], facts_id: str) -> Facts:
+    """Return which metric path each head of the tables of scores stands for, told once for all of them."""
+    paths: dict[str, dict[str, list[str]]] = {}
+    for view in views:
+        for column in view.columns:
+            paths.setdefault(spoken(column), {}).setdefault(column.path, []).append(view.condition)
+    items = [
+        (
+            head,
+            next(iter(by_path))
+            if len(by_path) == 1
+            else "; ".join(f"{path} ({listed(where)})" for path, where in by_path.items()),
+        )
+        for head, by_path in paths.items()
+    ]
+    return Facts(
+        facts_id, "Metric paths of the columns, as CSV, JSON and `compare --metric` have them", items
+    )
 
 
 def _grading(grading: Json | None) -> Iterator[tuple[str, str]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.phrases import spoken
+from harness.phrases import spoken, titled
 from harness.report.cells import amount_cell, count_cell, difference_cell, empty_cell, metric_cell, share_cell
 from harness.report.document import Cell, Column, Paragraph, Part, Table, TableRow
+from harness.report.interval_notes import misleading_intervals
 from harness.report.part_ids import PartIds
 from harness.report.reading_tables import (
     AS_ANSWERED,
@@ -15,7 +16,9 @@ from harness.report.reading_tables import (
     WITHOUT,
     metric_column,
     reading_table,
+    sides,
 )
+from harness.report.rounding import amount_decimals
 from harness.report.score_view import ConditionView, Json, row_name
 
 
@@ -38,11 +41,13 @@ def spread(view: ConditionView, ids: PartIds, prefix: str) -> Iterator[Part]:
     """Yield the SD of each number over repeats, where there are several."""
     rows = [row for row in view.models if any("sd" in one for one in _shown(view, row))]
     if rows:
+        every = zip(*(_shown(view, row) for row in rows), strict=True)
+        decimals = [amount_decimals([one.get("sd") for one in column], 2) for column in every]
         yield Table(
             ids.make(prefix, view.condition, "repeats"),
-            f"{view.condition}: SD over {view.score['repeats']} repeats",
-            [metric_column(column, view) for column in view.columns],
-            [TableRow(row_name(row), [_sd(one) for one in _shown(view, row)]) for row in rows],
+            titled(f"SD over {view.score['repeats']} repeats", view.condition),
+            [*map(metric_column, view.columns)],
+            [TableRow(row_name(row), [*map(_sd, _shown(view, row), decimals)]) for row in rows],
             caption="As answered; the standard deviation of the values of single repeats around their mean",
         )
 
@@ -51,9 +56,9 @@ def _shown(view: ConditionView, row: Json) -> Sequence[Json]:
     return [row[AS_ANSWERED].get(column.path) or {} for column in view.columns]
 
 
-def _sd(metric: Json) -> Cell:
+def _sd(metric: Json, decimals: int) -> Cell:
     sd = metric.get("sd")
-    return amount_cell(sd, metric.get("n", 0), 2, why_not="not every repeat has a value")
+    return amount_cell(sd, metric.get("n", 0), decimals, why_not="not every repeat has a value")
 
 
 def without_reformatter(view: ConditionView, ids: PartIds, prefix: str) -> Iterator[Part]:
@@ -65,16 +70,17 @@ def without_reformatter(view: ConditionView, ids: PartIds, prefix: str) -> Itera
     head = [
         Column("reformatted", "restated", "answers that the reformatter restated"),
         Column("reformatted.share", "share", "of all units"),
-        Column(f"{first.path}.as_answered", f"{spoken(first)}, as answered", first.path),
+        Column(f"{first.path}.as_answered", f"{spoken(first)}, as answered"),
         Column(f"{first.path}.difference", "difference", "without the reformatter less as answered"),
     ]
     yield Table(
         ids.make(prefix, view.condition, "without-reformatter"),
-        f"{view.condition}: without the reformatter",
-        [*head, *(metric_column(column, view) for column in view.columns)],
+        titled("Scores without the reformatter", view.condition),
+        [*head, *map(metric_column, view.columns)],
         [_without_row(view, row) for row in restated],
         caption="As answered, but a restated answer counts as the worst value too, as if nobody had restated "
         "it. Only models with restated answers are listed",
+        notes=[*misleading_intervals(restated, view.columns, WITHOUT), sides(view.columns)],
     )
 
 
@@ -106,7 +112,7 @@ def common_cases(view: ConditionView, ids: PartIds, prefix: str) -> Iterator[Par
     rows = sorted(common["rows"], key=lambda row: (row["rank"] is None, row["rank"] or 0, row["model"]))
     yield Table(
         ids.make(prefix, view.condition, "common-cases"),
-        f"{view.condition}: on the common cases",
+        titled("Ranks on the common cases", view.condition),
         [RANK, Column("n", "n"), Column(common["metric"], spoken(column) if column else common["metric"])],
         [
             TableRow(

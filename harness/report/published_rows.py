@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from harness.benchmarks.scored import MetricColumn
-from harness.phrases import spoken
+from harness.phrases import spoken, titled
 from harness.report.cells import (
     DECIMALS,
     absent_cell,
@@ -60,7 +60,7 @@ def published_differences(view: ConditionView, ids: PartIds, prefix: str) -> Ite
     if lines:
         yield Table(
             ids.make(prefix, view.condition, "published"),
-            f"{view.condition}: published and measured here",
+            titled("Published and measured here", view.condition),
             [
                 Column("metric", "metric", "metric path", numeric=False),
                 Column("published", "published"),

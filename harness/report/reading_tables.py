@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from harness.benchmarks.scored import MetricColumn
-from harness.phrases import better_side, listed, spoken
+from harness.phrases import better_side, listed, spoken, titled
 from harness.report.cells import absent_cell, count_cell, empty_cell, metric_cell, share_cell
 from harness.report.document import Cell, Column, Table, TableRow
+from harness.report.interval_notes import interval_remarks, misleading_intervals
 from harness.report.published_rows import published_notes, published_rows
 from harness.report.score_view import ConditionView, Json, may_rank, row_name
-from harness.report.table_truth import differing_n, doubtful_intervals, own_n, trivially_best
+from harness.report.table_truth import differing_n, own_n, trivially_best
 from harness.report.truth import RowTruth
 
 AS_ANSWERED: Final = "as_answered"
@@ -22,6 +24,8 @@ _MEANINGS: Final[Mapping[str, str]] = {
     AS_ANSWERED: "as answered: an unusable answer counts as the worst value",
     VALID_ONLY: "valid answers only: an unusable answer is left out, so the n of rows may differ",
 }
+
+_MAIN_TITLES: Final = {True: "Leaderboard", False: "Scores"}
 
 RANK: Final = Column("rank", "#", "rank among complete models, by the first metric")
 N: Final = Column("n", "n", "cases scored, or answers where a metric is of answers, of the first metric")
@@ -34,26 +38,36 @@ def reading_table(
     """Return the table of one reading; `truths`: what is said of rows of `as_answered`, by kind and name."""
     ranked = reading == AS_ANSWERED and view.main_metric is not None
     rows = view.rows if reading == AS_ANSWERED else view.models
-    head = (RANK, N, COVERAGE) if ranked else (N, COVERAGE)
+    head: Sequence[Column] = (RANK, N, COVERAGE) if ranked else (N, COVERAGE)
+    if reading != AS_ANSWERED:  # what they are is said at the table before
+        head = [replace(one, title="") for one in head]
     shown = [_row(view, row, reading, ranked, truths.get((row["kind"], row["model"]))) for row in rows]
     if reading == AS_ANSWERED:
         shown += published_rows(view, leading=len(head))
     one_reading = view.table.one_reading
     return Table(
         table_id,
-        f"{view.condition}: {'leaderboard' if ranked else 'scores'}"
-        + ("" if reading == AS_ANSWERED else ", valid answers only"),
-        [*head, *(metric_column(column, view) for column in view.columns)],
+        titled(
+            _MAIN_TITLES[ranked] if reading == AS_ANSWERED else "Scores of valid answers only", view.condition
+        ),
+        [*head, *map(metric_column, view.columns)],
         shown,
         caption=". ".join(_caption(view, one_reading or _MEANINGS[reading], ranked)),
         notes=[*_table_notes(view, rows, reading)],
     )
 
 
-def metric_column(column: MetricColumn, view: ConditionView) -> Column:
-    """Return the column of a metric; its title says which side is better."""
-    ranks = "; ranks" if column.path == view.main_metric else ""
-    return Column(column.path, spoken(column), f"{column.path}: {better_side(column.better)}{ranks}")
+def metric_column(column: MetricColumn) -> Column:
+    """Return the column of a metric. Its path is its id; the legend of the table and `sides` explain it."""
+    return Column(column.path, spoken(column))
+
+
+def sides(columns: Sequence[MetricColumn]) -> str:
+    """Say in one line which side of each column is the better one."""
+    told: dict[str, list[str]] = {better_side("higher"): [], better_side("lower"): [], better_side(None): []}
+    for column in columns:
+        told[better_side(column.better)].append(spoken(column))
+    return "; ".join(f"{side}: {', '.join(heads)}" for side, heads in told.items() if heads)
 
 
 def _row(view: ConditionView, row: Json, reading: str, ranked: bool, truth: RowTruth | None) -> TableRow:
@@ -94,17 +108,18 @@ def _caption(view: ConditionView, meaning: str, ranked: bool) -> Iterator[str]:
 def _table_notes(view: ConditionView, rows: Sequence[Json], reading: str) -> Iterator[str]:
     yield from differing_n(rows, view.columns, reading)
     yield from own_n(rows, view.columns, reading)
-    yield from doubtful_intervals(rows, view.columns, reading)
-    if reading != AS_ANSWERED:
-        return
-    yield from trivially_best(view.baselines, view.columns)
-    for row in view.baselines:
-        note = view.table.baseline_notes.get(row["model"])
-        if note is not None:
-            yield f"baseline {row['model']}: {note}"
-    yield from published_notes(view)
-    yield from _left_out(view)
-    yield from _without_value(view)
+    yield from misleading_intervals(rows, view.columns, reading)
+    yield sides(view.columns)
+    if reading == AS_ANSWERED:
+        yield from trivially_best(view.baselines, view.columns)
+        yield from _left_out(view)
+        yield from _without_value(view)
+        yield from published_notes(view)
+        for row in view.baselines:
+            note = view.table.baseline_notes.get(row["model"])
+            if note is not None:
+                yield f"baseline {row['model']}: {note}"
+    yield from interval_remarks(rows, view.columns, reading)
 
 
 def _left_out(view: ConditionView) -> Iterator[str]:

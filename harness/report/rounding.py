@@ -7,6 +7,7 @@ The ends of a BCa interval differ by 0.003 to 0.004 from seed to seed where 360 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Final
 
 from harness.scoring.many_tests import RATE
@@ -89,15 +90,33 @@ def amount(value: float, digits: int = 3) -> str:
     return f"{round(value, places) + 0.0:,.{max(places, 0)}f}"
 
 
+def fixed(value: float, decimals: int) -> str:
+    """Return an amount with the decimals of its column, thousands apart; zero without a sign."""
+    return f"{round(value, decimals) + 0.0:,.{decimals}f}"
+
+
+def amount_decimals(amounts: Iterable[float | None], digits: int = 3) -> int:
+    """Return the decimals of a column of amounts: the same for all of it.
+
+    The largest has so many significant digits at least, and the smallest above 0 one less: none is shown
+    as 0 that is not. None of nothing but zeros.
+    """
+    sizes = [abs(one) for one in amounts if one and math.isfinite(one)]
+    if not sizes:
+        return 0
+    needed = [(max(sizes), digits), (min(sizes), digits - 1)]
+    return max(0, *(wanted - 1 - math.floor(math.log10(size)) for size, wanted in needed))
+
+
 def shown_p(p: float) -> str:
     """Return a p with three decimals, more where these would move it onto or across the level of tests.
 
-    What is below `LEAST_P` is shown as below it, and only 1 is 1.
+    What is below `LEAST_P` is shown as below it, and only 1 is 1.000.
     """
     if p < LEAST_P:
         return f"<{LEAST_P:.{_P_DECIMALS}f}"
     if p == 1:
-        return "1"
+        return f"{p:.{_P_DECIMALS}f}"
     held = min(p, 1 - LEAST_P)
     texts = (f"{held:.{decimals}f}" for decimals in range(_P_DECIMALS, _MOST_P_DECIMALS))
     return next((text for text in texts if _side(float(text)) == _side(p)), f"{held!r}")

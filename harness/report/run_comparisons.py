@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from harness.benchmarks.base import Benchmark
 from harness.comparison.comparing import compare
 from harness.comparison.contenders import RunCases
+from harness.comparison.result import Comparison
 from harness.errors import ConfigError
 from harness.offline.contenders import contender, run_cases
 from harness.offline.row_units import RowKey
@@ -18,32 +20,58 @@ from harness.report.part_ids import PartIds
 from harness.report.score_view import RunView, row_name
 
 _FAMILIES: Final = (
-    "Each condition is a family of tests of its own: p values are adjusted within a condition, not over all."
+    "This condition is a family of tests of its own: p values are adjusted within it, not over all {} "
+    "conditions."
 )
 
 
-async def comparison_section(
-    runs: Sequence[RunView], benchmark: Benchmark, conventions: Mapping[str, str], ids: PartIds
-) -> Section | None:
-    """Return the comparisons of a benchmark's models in every condition that ranks; None without any.
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The models of one condition compared: as parts, and as data unless there was nothing to compare."""
+
+    parts: Sequence[Part]
+    result: Comparison | None = None
+
+
+async def compared_conditions(
+    runs: Sequence[RunView],
+    benchmark: Benchmark,
+    conventions: Mapping[str, str],
+    ids: PartIds,
+    said: Collection[str] = (),
+) -> Mapping[str, Compared]:
+    """Return the comparison of a benchmark's models in every condition that ranks.
 
     `benchmark` is the prepared one. Runs of one benchmark are compared together, so that each condition has
-    one family of tests.
+    one family of tests. Warnings that are `said` already are not repeated.
     """
     conditions = dict.fromkeys(
         view.condition for run in runs for view in run.shown if view.main_metric is not None
     )
     cases = [run_cases(run.scored, alone=len(runs) == 1) for run in runs]
-    sections = []
+    found = {}
     for condition in conditions:
-        parts = [*await _condition(runs, cases, condition, benchmark, conventions, ids)]
-        if parts:
-            section_id = ids.make(benchmark.name, "compared", condition)
-            sections.append(Section(section_id, condition, parts))
+        one = await _condition(runs, cases, condition, benchmark, conventions)
+        head = [Paragraph(_FAMILIES.format(len(conditions)))] if len(conditions) > 1 else []
+        if one.result is not None:
+            parts = [*one.parts, *head, *comparison_parts(one.result, ids, benchmark.name, said)]
+            one = Compared(parts, one.result)
+        found[condition] = one
+    return found
+
+
+def comparison_section(compared: Mapping[str, Compared], benchmark: str, ids: PartIds) -> Section | None:
+    """Return the comparisons of several runs as a section of its own; None without any."""
+    sections = [
+        Section(
+            ids.make(benchmark, "compared", condition), f"Condition {condition}: models compared", one.parts
+        )
+        for condition, one in compared.items()
+        if one.parts
+    ]
     if not sections:
         return None
-    head = [Paragraph(_FAMILIES)] if len(sections) > 1 else []
-    return Section(ids.make(benchmark.name, "compared"), f"{benchmark.name}: models compared", head, sections)
+    return Section(ids.make(benchmark, "compared"), f"{benchmark}: models of all runs compared", [], sections)
 
 
 async def _condition(
@@ -52,8 +80,8 @@ async def _condition(
     condition: str,
     benchmark: Benchmark,
     conventions: Mapping[str, str],
-    ids: PartIds,
-) -> Iterator[Part]:
+) -> Compared:
+    """Compare one condition; the parts say who is not compared, and why."""
     found = [
         (run, of_run, row)
         for run, of_run in zip(runs, cases, strict=True)
@@ -67,17 +95,17 @@ async def _condition(
     said = [*not_compared(left, "incomplete"), *not_compared(unasked, "no case applies to them")]
     if len(chosen) < 2:
         told = "only one complete model" if chosen else "no complete model"
-        return iter([*said, Paragraph(f"Nothing to compare: there is {told}.", "note")] if found else [])
+        return Compared([*said, Paragraph(f"Nothing to compare: there is {told}.", "note")] if found else [])
     labels = _labels([(run.name, row_name(row)) for run, _, row in chosen])
     try:
         contenders = [
             await contender(run.scored, RowKey("model", row["model"], condition), of_run, label)
             for (run, of_run, row), label in zip(chosen, labels, strict=True)
         ]
-        comparison = compare(benchmark, contenders, condition=condition, conventions=conventions)
+        result = compare(benchmark, contenders, condition=condition, conventions=conventions)
     except ConfigError as error:
-        return iter([*said, Paragraph(f"Not compared: {error}.", "note")])
-    return iter([*said, *comparison_parts(comparison, ids, benchmark.name)])
+        return Compared([*said, Paragraph(f"Not compared: {error}.", "note")])
+    return Compared(said, result)
 
 
 def _labels(names: Sequence[tuple[str, str]]) -> list[str]:

@@ -1,8 +1,8 @@
-"""One run as a section: what was asked, a section a condition, effort, agreement, methods."""
+"""One run as a section: what came out in short, a section a condition, agreement, cost, methods."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from harness.benchmarks.details import Against, Breakdown, Change, Detail, Flow, Matrix
@@ -11,43 +11,74 @@ from harness.offline.scored_runs import ScoredRun
 from harness.phrases import listed
 from harness.report.agreement_tables import agreement_parts
 from harness.report.breakdowns import against, breakdown, change, matrix
-from harness.report.document import Paragraph, Part, Section
-from harness.report.effort_tables import cost_against_score, effort_parts
+from harness.report.cost_score import cost_against_score
+from harness.report.document import Paragraph, Part, Section, Table
+from harness.report.effort_tables import effort_parts
 from harness.report.evidence import what_was_asked
 from harness.report.flows import Counts, flow_counts, flow_parts
-from harness.report.leaderboard import leaderboard
-from harness.report.methods import methods
+from harness.report.leaderboard import leaderboard, readings
+from harness.report.methods import columns_facts, methods
 from harness.report.overview import overview
 from harness.report.part_ids import PartIds
+from harness.report.run_comparisons import Compared
 from harness.report.score_view import ConditionView, Json, RunView, row_name
 from harness.report.stages import outcomes, stages
+from harness.report.summary import summary
 
 
-async def run_section(run: RunView, ids: PartIds, compared: Section | None = None) -> Section:
-    """Return everything that a report says of one run; `compared`: of its models, if it is alone."""
+async def run_section(
+    run: RunView, ids: PartIds, compared: Mapping[str, Compared], *, alone: bool = True
+) -> Section:
+    """Return everything that a report says of one run, what matters most first.
+
+    `compared`: condition -> its models compared, which stands beside its leaderboard if the run is `alone`;
+    of several runs it has a section of its own, as it is about all of them.
+    """
     scored, name = run.scored, run.name
     stored = scored.stored
-    shown, inside = run.shown, run.inside
     effort = effort_rows(scored.effort)
-    head = [
-        *what_was_asked(scored.score, stored.benchmark.title, stored.manifest.n_cases, stored.conditions),
-        *overview(shown, ids, name),
-        *_unseen(run),
+    asked = [
+        *what_was_asked(scored.score, stored.benchmark.title, stored.manifest.n_cases, stored.conditions)
     ]
-    sections = [await _condition(run, view, effort, ids) for view in shown]
-    sections += _inside(inside, ids, name)
-    sections += [] if compared is None else [compared]
+    side_by_side = [*overview(run.shown, ids, name), *_unseen(run)]
+    sections = [
+        await _condition(run, view, effort, ids, compared.get(view.condition) if alone else None)
+        for view in run.shown
+    ]
+    sections += [*_inside(run.inside, ids, name), *_about_the_run(run, effort, ids)]
+    tables = [*_tables(side_by_side), *(one for section in sections for one in _tables_in(section))]
+    short = summary(run, compared, tables, ids.make(name, "summary"))
+    title = f"{scored.score['benchmark']}: run {name}"
+    return Section(ids.make("run", name), title, [*asked, short, *side_by_side], sections)
+
+
+def _about_the_run(run: RunView, effort: Mapping[tuple[str, str], Json], ids: PartIds) -> Iterator[Section]:
+    """Yield what is about all conditions: cost, agreement, methods."""
+    scored, name = run.scored, run.name
     taken = [*effort_parts(scored.effort["models"], ids, name)]
-    agreed = [*agreement_parts(scored.score, ids, name)]
-    method = [*methods(scored.score, scored.effort, stored.manifest, stored.benchmark, ids, name)]
+    if scored.stored.manifest.step is None:  # what a step costs is no cost of whom it is about
+        for view in run.shown:
+            taken += cost_against_score(view, effort, ids, name)
+    how = [*methods(scored.score, scored.effort, scored.stored.manifest, scored.stored.benchmark, ids, name)]
+    if run.shown:
+        how.append(columns_facts([*run.shown, *run.inside], ids.make(name, "columns")))
     for slug, title, parts in (
+        ("agreement", "Agreement with people", [*agreement_parts(scored.score, ids, name)]),
         ("effort", "Cost, tokens, time", taken),
-        ("agreement", "Agreement with people", agreed),
-        ("methods", "Methods", method),
+        ("methods", "Methods", how),
     ):
         if parts:
-            sections.append(Section(ids.make(name, slug), title, parts))
-    return Section(ids.make("run", name), f"{scored.score['benchmark']}: run {name}", head, sections)
+            yield Section(ids.make(name, slug), title, parts)
+
+
+def _tables_in(section: Section) -> Iterator[Table]:
+    yield from _tables(section.parts)
+    for inner in section.sections:
+        yield from _tables_in(inner)
+
+
+def _tables(parts: Iterable[Part]) -> Iterator[Table]:
+    return (part for part in parts if isinstance(part, Table))
 
 
 def effort_rows(effort: Json) -> Mapping[tuple[str, str], Json]:
@@ -63,25 +94,32 @@ def _unseen(run: RunView) -> Iterator[Part]:
 
 
 async def _condition(
-    run: RunView, view: ConditionView, effort: Mapping[tuple[str, str], Json], ids: PartIds
+    run: RunView,
+    view: ConditionView,
+    effort: Mapping[tuple[str, str], Json],
+    ids: PartIds,
+    compared: Compared | None,
 ) -> Section:
     name, condition = run.name, view.condition
-    parts = [*leaderboard(view, ids, name)]
-    if run.scored.stored.manifest.step is None:  # what a step costs is no cost of whom it is about
-        parts += cost_against_score(view, effort, ids, name)
-    ends = [*outcomes(view, ids, name), *stages(view, effort, ids, name)]
+    board = [*leaderboard(view, ids, name)]
     details: list[Part] = []
     for detail in view.benchmark.details(condition):
         details += [*await _detail(run, view, detail, ids)]
     sections = [
-        Section(ids.make(name, condition, slug), title, of_section)
+        Section(ids.make(name, condition, slug), f"Condition {condition}: {title}", of_section)
         for slug, title, of_section in (
-            ("details", f"{condition} in detail", details),
-            ("ends", f"{condition}: how answers ended and were read", ends),
+            ("compared", "models compared", [] if compared is None else compared.parts),
+            ("readings", "other readings", [*readings(view, ids, name)]),
+            ("details", "in detail", details),
+            (
+                "ends",
+                "how answers ended and were read",
+                [*outcomes(view, ids, name), *stages(view, effort, ids, name)],
+            ),
         )
         if of_section
     ]
-    return Section(ids.make(name, condition, "section"), condition, parts, sections)
+    return Section(ids.make(name, condition, "section"), f"Condition {condition}", board, sections)
 
 
 def _inside(views: Sequence[ConditionView], ids: PartIds, name: str) -> list[Section]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from harness.outcomes import INCOMPLETE, UNUSABLE, USABLE, UnitOutcome
-from harness.phrases import count
+from harness.phrases import count, titled
 from harness.report.cells import count_cell, share_cell
 from harness.report.document import Cell, Column, Figure, Part, Stacked, Table, TableRow
 from harness.report.part_ids import PartIds
@@ -19,7 +19,6 @@ _GROUPS: Final = (
     ("nobody's answer", INCOMPLETE),
     ("left out", frozenset({UnitOutcome.NOT_APPLICABLE, UnitOutcome.CASE_ERROR})),
 )
-_MEANING: Final = {name: group for group, outcomes in _GROUPS for name in outcomes}
 
 FIRST: Final = "attempt-1"
 REFORMATTER: Final = "reformatter"
@@ -33,22 +32,21 @@ def outcomes(view: ConditionView, ids: PartIds, prefix: str) -> Iterator[Part]:
     kinds = [kind for kind in UnitOutcome if any(row["outcomes"].get(kind) for row in models)]
     table = Table(
         ids.make(prefix, view.condition, "outcomes"),
-        f"{view.condition}: how units ended",
+        titled("How units ended", view.condition),
         [
             Column("units", "units", "all that the run wants of the model"),
-            *(Column(str(kind), _spoken(kind), f"{kind}: {_MEANING[kind]}") for kind in kinds),
+            *(Column(str(kind), _spoken(kind)) for kind in kinds),
             Column("unusable.share", "unusable", "share of the answers that are unusable"),
         ],
         [_outcome_row(row, kinds) for row in models],
-        caption="A unit is a case asked of a model once. Usable: valid, recovered, reformatted; unusable: "
-        "unparsable, refused, filtered, truncated, empty; all others are nobody's answer, or are left out",
+        caption=f"A unit is a case asked of a model once. {_meanings(kinds)}",
     )
     yield table
     failed = [kind for kind in kinds if kind not in USABLE]
     if failed:
         yield Figure(
             ids.make(table.id, "figure"),
-            f"{view.condition}: failures by kind",
+            titled("Failures by kind", view.condition),
             f"Shares of the units of {count(len(models), 'model')} that ended as "
             f"{', '.join(map(_spoken, failed))}.",
             Stacked(
@@ -78,6 +76,12 @@ def _outcome_row(row: Json, kinds: Sequence[UnitOutcome]) -> TableRow:
     )
 
 
+def _meanings(kinds: Sequence[UnitOutcome]) -> str:
+    """Say what each kind of end means."""
+    told = [(name, [_spoken(kind) for kind in kinds if kind in group]) for name, group in _GROUPS]
+    return "; ".join(f"{name}: {', '.join(found)}" for name, found in told if found).capitalize()
+
+
 def _spoken(kind: UnitOutcome) -> str:
     return str(kind).replace("_", " ")
 
@@ -96,10 +100,10 @@ def stages(
         return
     table = Table(
         ids.make(prefix, view.condition, "stages"),
-        f"{view.condition}: at which stage answers were read",
+        titled("At which stage answers were read", view.condition),
         [
             Column("units", "units"),
-            *(Column(stage, stage, f"predictions of {stage}") for stage in used),
+            *(Column(stage, stage) for stage in used),
             Column("none", "no prediction", "unusable, nobody's answer, or left out"),
             Column("later.share", "after 1st", "share of the predictions that come after the first attempt"),
         ],

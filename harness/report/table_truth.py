@@ -50,34 +50,6 @@ def own_n(rows: Sequence[Json], columns: Sequence[MetricColumn], reading: str) -
         yield f"{whose(names, len(rows))}: {told}"
 
 
-def doubtful_intervals(rows: Sequence[Json], columns: Sequence[MetricColumn], reading: str) -> Iterator[str]:
-    """Say what a reader must know of intervals: how else they were made, whether to trust them, why none."""
-    said: dict[str, dict[str, list[str]]] = {}
-    for column in columns:
-        for row in rows:
-            metric = row[reading].get(column.path)
-            for note in () if metric is None else _interval_notes(metric):
-                said.setdefault(note, {}).setdefault(spoken(column), []).append(row_name(row))
-    for note, by_column in said.items():
-        yield f"95 % interval: {note} ({_grouped(by_column, len(rows))})"
-
-
-def _interval_notes(metric: Json) -> Iterator[str]:
-    yield from (note for note in metric.get("ci_note", "").split("; ") if note)
-    if metric["ci"] is None and metric["value"] is not None and "ci_reason" in metric:
-        yield f"there is none: {metric['ci_reason']}"
-    if metric["ci"] is not None and not metric["ci"][0] <= metric["value"] <= metric["ci"][1]:
-        yield "it does not hold the number itself, as few cases decide the number: do not rely on it"
-
-
-def _grouped(by_column: dict[str, list[str]], of: int) -> str:
-    """Return columns with their rows; columns with the same rows together."""
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for head, names in by_column.items():
-        alike.setdefault(tuple(names), []).append(head)
-    return "; ".join(f"{', '.join(heads)}: {whose(names, of)}" for names, heads in alike.items())
-
-
 def trivially_best(baselines: Sequence[Json], columns: Sequence[MetricColumn]) -> Iterator[str]:
     """Say which columns have a baseline at their best value: they say nothing when read alone."""
     found: dict[str, list[str]] = {}

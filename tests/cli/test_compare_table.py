@@ -162,7 +162,7 @@ def test_without_a_correction_the_number_of_false_claims_is_told() -> None:
 
 @pytest.mark.parametrize(("p", "text"), [
     (None, "-"), (0.0, "<0.001"), (0.00099, "<0.001"), (0.001, "0.001"), (0.0499, "0.0499"),
-    (0.05, "0.050"), (0.05004, "0.05004"), (0.0506, "0.051"), (1.0, "1"),
+    (0.05, "0.050"), (0.05004, "0.05004"), (0.0506, "0.051"), (1.0, "1.000"),
 ])  # fmt: skip
 def test_a_p_never_rounds_across_the_level(p: float | None, text: str) -> None:
     assert compare_table._p(p) == text

@@ -35,9 +35,31 @@ def test_groups_are_columns_and_those_without_a_value_are_named() -> None:
     assert isinstance(table, Table)
     assert [(one.id, one.head) for one in table.columns] == [("g.1", "one"), ("g.2", "two")]
     assert [one.name for one in table.rows] == ["m00", "m01", "nothing"]
-    assert list(table.notes) == ["n by group: one: 10, two: 14", "no row has a value of: none"]
+    assert list(table.notes) == ["no row has a value of: none"]
+    assert [cell.n for cell in table.rows[0].cells] == [10, 14]
     assert isinstance(figure, Figure)
     assert figure.table == table.id
+
+
+def test_notes_on_intervals_are_one_line_a_kind_and_the_last() -> None:
+    values = {
+        path: metric((0.5, 0.4, 0.6), 10, ci_note=f"undefined in {missing} of 2000 resamples, left out")
+        for path, missing in (("g.1", 84), ("g.2", 1))
+    }
+    table, _ = breakdown(view([row("a", values | {"g.3": None})]), detail(), PartIds(), "night")
+    assert isinstance(table, Table)
+    assert list(table.notes) == [
+        "no row has a value of: none",
+        "95 % interval: undefined in 1 to 84 of 2,000 resamples, left out (all columns: a)",
+    ]
+
+
+def test_columns_are_not_explained_by_what_their_heads_say() -> None:
+    table, _ = breakdown(view(rows()), detail(), PartIds(), "night")
+    assert isinstance(table, Table)
+    assert [one.title for one in table.columns] == ["", ""]
+    assert table.title == "Score by group, condition both"
+    assert table.caption == "Columns: group; values: score, as answered; higher is better"
 
 
 def test_a_heat_map_has_the_models_of_the_table_and_its_texts() -> None:
@@ -87,7 +109,7 @@ def test_groups_whose_n_differs_between_rows_are_told() -> None:  # F19
     two = [row("a", {"g.1": metric(0.5, 10), "g.2": 0.5}), row("b", {"g.1": metric(0.5, 8), "g.2": 0.5})]
     table, _ = breakdown(view(two), detail(), PartIds(), "night")
     assert isinstance(table, Table)
-    assert table.notes[0].endswith("not of the same cases: one: 8 to 10, two: 24")
+    assert table.notes[0].endswith("not of the same cases: one: 8 to 10")
 
 
 def test_a_matrix_has_a_line_a_model_and_row_and_maps_of_the_first_models() -> None:
@@ -99,9 +121,11 @@ def test_a_matrix_has_a_line_a_model_and_row_and_maps_of_the_first_models() -> N
     assert isinstance(table, Table)
     assert [one.name for one in table.rows][:3] == ["m0 / a", "m0 / b", "m1 / a"]
     assert len(table.rows) == 2 * len(models)
+    assert [cell.value for cell in table.rows[0].cells] == [24, 0.75, 0.25]  # n, then the shares
     assert len(figures) == MATRICES_SHOWN
     assert isinstance(figures[1], Figure)
     assert isinstance(figures[1].drawing, HeatMap)
+    assert figures[1].title == "Named by needed: m1, condition both"
     assert figures[1].drawing.rows == ["a", "b"]
     assert figures[1].drawing.values == [[0.75, 0.25], [0.5, 0.5]]
 

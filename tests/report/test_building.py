@@ -124,11 +124,11 @@ async def test_a_report_has_everything_that_is_asked_of_one(store: Store) -> Non
     check_sound(report)
     assert titles(report.sections) == [
         "triage: run night",
-        "both",
-        "both in detail",
-        "both: how answers ended and were read",
-        "triage: models compared",
-        "both",
+        "Condition both",
+        "Condition both: models compared",
+        "Condition both: other readings",
+        "Condition both: in detail",
+        "Condition both: how answers ended and were read",
         "Cost, tokens, time",
         "Methods",
     ]
@@ -136,7 +136,12 @@ async def test_a_report_has_everything_that_is_asked_of_one(store: Store) -> Non
     assert report.facts["runs"][0]["run"] == {"name": "night", "digest": built.run.digest}  # type: ignore[index, call-overload]
     facts = {one.title: dict(one.items) for one in parts(report) if isinstance(one, Facts)}
     assert facts["What was asked"]["attempts"].startswith("at most 3")
-    assert facts["How it was read and scored"]["intervals"].startswith("95%")
+    made = facts["How it was read and scored"]["intervals"]
+    assert made.startswith("95%; made by: ")
+    assert "Clopper-Pearson (" in made
+    assert "BCa (" in made or "percentile (" in made
+    paths = "Metric paths of the columns, as CSV, JSON and `compare --metric` have them"
+    assert facts[paths]["fine maF1"] == "fine.macro_f1"
     assert facts["When"]["harness"] == "version 0 asked"
     models = tables(report)["night-models"]
     assert [row.name for row in models.rows] == ["alpha", "beta"]
@@ -211,8 +216,10 @@ async def test_conditions_stand_side_by_side_and_flow_into_each_other(store: Sto
     }
     assert len(flows) == 2
     to_both = tables(report)["night-opg-to-both"]
-    assert [row.name for row in to_both.rows] == ["alpha / opg to both"]
-    assert to_both.rows[0].cells[0].value == len(CASES)
+    assert [row.name for row in to_both.rows] == [
+        "alpha: 0", "alpha: up to 0.5", "alpha: above 0.5", "alpha: 1"
+    ]  # fmt: skip
+    assert sum(int(str(row.cells[0].value)) for row in to_both.rows) == len(CASES)
     assert to_both.notes == ["not counted, as units of it are missing: beta"]
 
 
@@ -240,6 +247,11 @@ async def test_unusable_and_restated_answers_are_told_of(store: Store) -> None:
     assert stages == {"alpha": 1, "beta": 0}
     facts = {one.title: dict(one.items) for one in parts(report) if isinstance(one, Facts)}
     assert facts["What was asked"]["reformatter"].startswith("fixer, asked once")
+    models = {row.name: row for row in tables(report)["night-models"].rows}
+    fixer = models["fixer (reformatter)"]
+    assert "nothing was sent" not in fixer.cells[1].text  # it was asked once
+    assert fixer.cells[5].text.endswith("(1)")
+    assert facts["In short"]["unusable answers"] == "0 of 10 answers (0 %)"
 
 
 async def test_several_runs_are_compared_together_on_equal_cases(store: Store) -> None:
@@ -251,7 +263,7 @@ async def test_several_runs_are_compared_together_on_equal_cases(store: Store) -
     report = await build_report(store, [one.run, two.run])
     check_sound(report)
     assert [section.title for section in report.sections] == [
-        "triage: run one", "triage: run two", "triage: models compared"
+        "triage: run one", "triage: run two", "triage: models of all runs compared"
     ]  # fmt: skip
     differences = tables(report)["triage-both-differences-fine-macro-f1"]
     assert [row.name for row in differences.rows] == [

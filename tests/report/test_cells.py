@@ -16,7 +16,7 @@ from harness.report.cells import (
     printed_cell,
     share_cell,
 )
-from harness.report.rounding import amount, shown
+from harness.report.rounding import amount, amount_decimals, shown
 
 COLUMN = MetricColumn("x", ("", "x"), 3)
 
@@ -61,9 +61,26 @@ def test_amounts_have_three_digits_and_no_exponent(value: float, text: str) -> N
     assert amount(value) == text
 
 
+@pytest.mark.parametrize(
+    ("amounts", "texts"),
+    [
+        ([0.0920, 0.137, 0.189], ["0.092", "0.137", "0.189"]),
+        ([12.5, 0.00042, 0.0], ["12.50000", "0.00042", "0.00000"]),
+        ([1234.5, 99.0], ["1,234", "99"]),
+        ([0.0, 0.0], ["0", "0"]),
+        ([None, math.inf, 1.0], ["", "inf", "1.00"]),
+    ],
+)
+def test_a_column_of_amounts_has_the_same_decimals_and_hides_none_as_zero(
+    amounts: list[float | None], texts: list[str]
+) -> None:
+    decimals = amount_decimals(amounts)
+    assert [amount_cell(one, 5, decimals).text for one in amounts] == texts
+
+
 def test_an_unknown_amount_is_empty_and_never_zero() -> None:
-    assert (amount_cell(None, 5).text, amount_cell(None, 5).value) == ("", None)
-    assert amount_cell(1.0, 0, why_not="nobody asked").note == "nobody asked"
+    assert (amount_cell(None, 5, 2).text, amount_cell(None, 5, 2).value) == ("", None)
+    assert amount_cell(1.0, 0, 2, why_not="nobody asked").note == "nobody asked"
     assert count_cell(None).text == ""
     assert amount(math.inf) == "inf"
 
@@ -91,7 +108,7 @@ def test_a_printed_number_stands_as_it_was_printed() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.04, "0.040"), (0.0004, "<0.001"), (0.0499, "0.0499"), (0.0625, "0.062"), (1.0, "1")],
+    [(0.04, "0.040"), (0.0004, "<0.001"), (0.0499, "0.0499"), (0.0625, "0.062"), (1.0, "1.000")],
 )
 def test_a_p_of_few_cases_keeps_its_decimals_and_its_side_of_the_level(value: float, text: str) -> None:
     p = MetricColumn("wilcoxon.p", ("", "p"), 3, better=None, least=0.001)

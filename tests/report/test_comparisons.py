@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,32 @@ def test_ranks_are_shown_with_how_firm_they_are() -> None:
 def test_a_pair_without_a_test_has_no_p() -> None:
     assert p_cell(0.04321, 9).text == "0.043"
     assert p_cell(None, 9).text == ""
+
+
+def test_a_warning_that_the_page_has_is_not_repeated_and_another_is() -> None:
+    one = replace(compared(30, 10), warnings=("SYNTHETIC DATA: x", "ASKED DIFFERENTLY: y"))
+    told = [*comparison_parts(one, PartIds(), "triage", ["SYNTHETIC DATA: x"])]
+    assert [part.text for part in told if isinstance(part, Paragraph) and part.tone == "warning"] == [
+        "ASKED DIFFERENTLY: y"
+    ]
+    unsaid = [*comparison_parts(one, PartIds(), "triage")]
+    assert unsaid[0] == Paragraph("SYNTHETIC DATA: x", "warning")
+
+
+def test_effect_sizes_have_a_column_only_where_there_are_any() -> None:
+    with_sizes = next(part for part in parts(30, 10, 9) if isinstance(part, Table))
+    assert with_sizes.columns[-1].id == "effect"
+    one = compared(30, 10)
+    plain = replace(
+        one.metrics[0], differences=tuple(replace(d, effect=None) for d in one.metrics[0].differences)
+    )
+    table = next(
+        part
+        for part in comparison_parts(replace(one, metrics=(plain,)), PartIds(), "triage")
+        if isinstance(part, Table)
+    )
+    assert "effect" not in {column.id for column in table.columns}
+    assert list(table.notes) == ["no effect size: a case has no value of its own in this metric"]
 
 
 def test_a_verdict_names_whoever_is_higher() -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from report.score_examples import MAIN, effort_row, incomplete, row, view
 
+from harness.report.cost_score import cost_against_score, pareto_front
 from harness.report.document import Cell, Figure, Paragraph, Part, Scatter, Stacked, Table
-from harness.report.effort_tables import cost_against_score, cost_per_units, effort_parts, pareto_front
+from harness.report.effort_tables import cost_per_units, effort_parts
 from harness.report.part_ids import PartIds
 from harness.report.stages import outcomes, stages
 
@@ -60,6 +61,31 @@ def test_an_unknown_price_is_never_zero() -> None:
         assert cells[key].value is None
     assert cells["evidence_cost_usd"].note == "28 sends have no price"
     assert list(table.notes) == ["no price is known for some sends of: unknown; an unknown price is never 0"]
+
+
+def test_where_all_is_free_a_sentence_says_so_and_one_unknown_price_has_the_table() -> None:
+    free = {"evidence_cost_usd": 0.0, "spent_usd": 0.0, "known_evidence_usd": 0.0}
+    rows = [effort_row(name, None, **free) for name in ("a", "b")]
+    found = [*effort_parts(rows, PartIds(), "night")]
+    assert [part.text for part in found if isinstance(part, Paragraph)] == [
+        "Cost: 0 US dollars for all 56 sends of 2 models, by the prices of the sessions (see the methods)."
+    ]
+    assert "night-costs" not in [part.id for part in found if isinstance(part, Table)]
+    rows.append(effort_row("c", None, **free | {"evidence_cost_usd": None, "cost_unknown": 1}))
+    assert "night-costs" in [
+        part.id for part in effort_parts(rows, PartIds(), "night") if isinstance(part, Table)
+    ]
+
+
+def test_seconds_of_a_column_have_the_same_decimals() -> None:
+    latency = effort_row("a")["latency_s"]
+    rows = [effort_row("a", None), effort_row("b", None, latency_s={**latency, "mean": 0.0921})]
+    table = next(
+        part
+        for part in effort_parts(rows, PartIds(), "night")
+        if isinstance(part, Table) and part.id == "night-latency"
+    )
+    assert [by_column(table, name)["latency_s.mean"].text for name in ("a", "b")] == ["1.500", "0.092"]
 
 
 def test_tokens_that_nobody_told_are_no_zero() -> None:

@@ -12,8 +12,9 @@ from report.report_examples import HOSTILE
 
 from harness.benchmarks.details import Flow
 from harness.benchmarks.scored import UnitTable
-from harness.report.document import Alluvial, Figure, Table
+from harness.report.document import Alluvial, Figure, Report, Section, Table
 from harness.report.flows import PANELS_SHOWN, flow_counts, flow_parts
+from harness.report.markdown import markdown
 from harness.report.part_ids import PartIds
 
 FLOW = Flow("flow", "From a to b", ("a", "b"), "value", {"low": 0.0, "middle": 0.4, "high": 0.8})
@@ -85,14 +86,29 @@ def test_the_table_has_every_model_and_step_and_the_figure_the_first_models() ->
     found = {f"m{n:02}": ([np.array([[1, 2, 0], [0, 3, 0], [0, 0, 4]])], 10) for n in range(PANELS_SHOWN + 1)}
     table, figure = flow_parts(FLOW, found, PartIds(), "night", ["lost"])
     assert isinstance(table, Table)
-    assert table.rows[0].name == "m00 / a to b"
-    assert [cell.value for cell in table.rows[0].cells] == [10, 1, 2, 0, 0, 3, 0, 0, 0, 4]
-    assert len(table.rows) == len(found)
+    assert [(row.name, [cell.value for cell in row.cells]) for row in table.rows[:3]] == [
+        ("m00: low", [3, 1, 2, 0]), ("m00: middle", [3, 0, 3, 0]), ("m00: high", [4, 0, 0, 4])
+    ]  # fmt: skip
+    assert len(table.rows) == 3 * len(found)
+    lines = markdown(Report("t", [Section("s", "t", [table])])).splitlines()
+    assert max(len(line) for line in lines if line.startswith("|")) <= 80
     assert table.notes == ["not counted, as units of it are missing: lost"]
     assert isinstance(figure, Figure)
     assert isinstance(figure.drawing, Alluvial)
     assert len(figure.drawing.panels) == PANELS_SHOWN
     assert figure.drawing.panels["m00"] == [[[1, 2, 0], [0, 3, 0], [0, 0, 4]]]
+
+
+def test_steps_of_several_stages_are_named_in_the_rows() -> None:
+    flow = Flow("f", "t", ("a", "b", "c"), "value", {"low": 0.0, "high": 0.5})
+    table = next(iter(flow_parts(flow, {"m": ([np.eye(2, dtype=np.int64)] * 2, 2)}, PartIds(), "night")))
+    assert isinstance(table, Table)
+    assert [row.name for row in table.rows] == [
+        "m: a to b: low",
+        "m: a to b: high",
+        "m: b to c: low",
+        "m: b to c: high",
+    ]
 
 
 @pytest.mark.parametrize("found", [{}, {HOSTILE["script"]: ([np.zeros((3, 3), dtype=np.int64)], 0)}])

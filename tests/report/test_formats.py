@@ -325,9 +325,14 @@ def test_one_n_is_said_once_below() -> None:
     assert notes.n_of(0, Cell("0.5", 0.5, 9)) is None
 
 
+def test_an_n_of_most_columns_is_said_with_the_others() -> None:
+    cells = [Cell("0.5", 0.5, 9), Cell("0.6", 0.6, 9), Cell("0.7", 0.7, 4000)]
+    assert list(table_notes(a_table(*cells, rows=2)).general) == ["n = 9 for every number but: c 2: 4,000"]
+
+
 def test_an_n_a_column_is_said_once_below() -> None:
     notes = table_notes(a_table(Cell("0.5", 0.5, 9), Cell("0.6", 0.6, 4000), rows=2))
-    assert list(notes.general) == ["n: c 0 9; c 1 4,000"]
+    assert list(notes.general) == ["n by column: c 0: 9; c 1: 4,000"]
 
 
 def test_else_each_cell_says_its_own_n() -> None:

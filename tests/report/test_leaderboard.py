@@ -9,7 +9,7 @@ from report.report_examples import HOSTILE
 from report.score_examples import MAIN, incomplete, metric, row, view
 
 from harness.report.document import Cell, Figure, Intervals, Paragraph, Part, Table
-from harness.report.leaderboard import leaderboard
+from harness.report.leaderboard import leaderboard, readings
 from harness.report.part_ids import PartIds
 
 EMR = "fine.exact_match"
@@ -92,12 +92,13 @@ def test_the_figure_has_the_rows_of_the_table_in_order(board: list[Part]) -> Non
 
 def test_the_second_reading_is_shown_only_where_a_number_differs(board: list[Part]) -> None:
     assert "night-both-valid-only" not in tables(board)
-    assert any(isinstance(part, Paragraph) and "no number differs" in part.text for part in board)
+    alike = readings(view([row("alpha", {MAIN: 0.6}, rank=1)]), PartIds(), "night")
+    assert any(isinstance(part, Paragraph) and "no number differs" in part.text for part in alike)
     rows = [
         row("alpha", {MAIN: 0.5}, outcomes={"valid": 20, "refused": 4}, valid={MAIN: metric(0.6, 20)}),
         row("nothing", {MAIN: 0.0}, kind="baseline"),
     ]
-    found = tables(leaderboard(view(rows), PartIds(), "night"))["night-both-valid-only"]
+    found = tables(readings(view(rows), PartIds(), "night"))["night-both-valid-only"]
     assert [one.name for one in found.rows] == ["alpha"]
     assert "rank" not in {one.id for one in found.columns}
     assert (cell(found, "alpha", "n").value, cell(found, "alpha", MAIN).value) == (20, 0.6)
@@ -111,7 +112,7 @@ def test_the_score_without_the_reformatter_stands_with_the_difference() -> None:
         outcomes={"valid": 18, "reformatted": 6},
         without_reformatter={MAIN: metric(0.375)},
     )
-    found = leaderboard(view([restated, row("beta", {MAIN: 0.4}, rank=2)]), PartIds(), "night")
+    found = readings(view([restated, row("beta", {MAIN: 0.4}, rank=2)]), PartIds(), "night")
     table = tables(found)["night-both-without-reformatter"]
     assert [one.name for one in table.rows] == ["alpha"]
     assert cell(table, "alpha", "reformatted").value == 6
@@ -147,6 +148,33 @@ def test_the_table_says_what_was_left_out_and_why_there_is_no_value() -> None:
     assert "no value: fine EMR of alpha, beta: nobody graded it" in notes
 
 
+def test_which_side_is_better_is_one_line_and_paths_are_ids_only(board: list[Part]) -> None:
+    table = tables(board)["night-both"]
+    assert "higher is better: fine maF1, fine EMR" in table.notes
+    assert [one.title for one in table.columns[3:]] == ["", ""]
+    assert table.title == "Leaderboard, condition both"
+
+
+def test_what_misleads_stands_before_what_is_technical() -> None:
+    narrow = metric(
+        (0.5, 0.4, 0.6), ci_note="undefined in 3 of 2000 resamples, left out; it may be too narrow"
+    )
+    rows = [row("alpha", {MAIN: narrow}, rank=1), row("beta", {MAIN: metric((0.4, 0.3, 0.5), 20)}, rank=2)]
+    notes = list(tables(leaderboard(view(rows), PartIds(), "night"))["night-both"].notes)
+    assert [note.split(":")[0].split(" (")[0] for note in notes] == [
+        "n differs between rows in fine maF1", "95 % interval", "higher is better", "95 % interval"
+    ]  # fmt: skip
+    assert "too narrow" in notes[1]
+    assert "undefined in 3 of 2,000" in notes[3]
+
+
+def test_the_table_without_the_reformatter_warns_of_its_own_intervals() -> None:
+    narrow = metric((0.375, 0.3, 0.4), ci_note="it may be too narrow")
+    restated = row("a", {MAIN: 0.5}, outcomes={"reformatted": 6}, without_reformatter={MAIN: narrow})
+    found = tables(readings(view([restated]), PartIds(), "night"))["night-both-without-reformatter"]
+    assert found.notes[0] == "95 % interval: it may be too narrow (fine maF1: a)"
+
+
 def test_names_that_try_to_be_code_stay_names() -> None:
     rows = [row(text, {MAIN: 0.5}, rank=1) for text in HOSTILE.values()]
     found = parts(leaderboard(view(rows), PartIds(), HOSTILE["script"]))
@@ -168,7 +196,7 @@ def test_a_condition_without_rows_of_models_is_no_fault() -> None:
 
 def test_the_spread_over_repeats_has_a_table_of_its_own() -> None:
     rows = [row("alpha", {MAIN: metric(0.5, sd=0.0123), EMR: 0.1}, rank=1)]
-    found = tables(leaderboard(view(rows, repeats=3), PartIds(), "night"))["night-both-repeats"]
+    found = tables(readings(view(rows, repeats=3), PartIds(), "night"))["night-both-repeats"]
     assert (cell(found, "alpha", MAIN).text, cell(found, "alpha", MAIN).n) == ("0.012", 24)
     assert cell(found, "alpha", EMR).note == "not every repeat has a value"
 

@@ -8,7 +8,7 @@ import pytest
 from report.score_examples import MAIN, incomplete, row, view
 from report.test_leaderboard import cell, tables
 
-from harness.report.leaderboard import leaderboard
+from harness.report.leaderboard import leaderboard, readings
 from harness.report.part_ids import PartIds
 from harness.report.published import PublishedValue
 from harness.report.score_view import ConditionView
@@ -28,7 +28,8 @@ PRINTED = (
 
 def shown(rows: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
     found: ConditionView = view(rows, printed=PRINTED, **changes)
-    return tables(leaderboard(found, PartIds(), "night"))
+    ids = PartIds()
+    return tables([*leaderboard(found, ids, "night"), *readings(found, ids, "night")])
 
 
 OURS = row("gemini-3-flash", {MAIN: (0.4021, 0.39, 0.414)}, rank=1, n=5000)

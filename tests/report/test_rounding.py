@@ -184,7 +184,7 @@ def test_the_rule_in_words_names_its_numbers() -> None:
         (0.0506, "0.051"),
         (0.05 + 1e-14, "0.05000000000001"),
         (0.9999, "0.999"),
-        (1.0, "1"),
+        (1.0, "1.000"),
     ],
 )
 def test_a_p_has_three_decimals_unless_they_move_it_across_the_level(p: float, text: str) -> None:

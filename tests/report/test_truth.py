@@ -6,7 +6,7 @@ import pytest
 from report.score_examples import columns, incomplete, metric, row, table
 
 from harness.offline.score_ranking import UNRANKED
-from harness.report.table_truth import differing_n, doubtful_intervals, own_n, trivially_best
+from harness.report.table_truth import differing_n, own_n, trivially_best
 from harness.report.truth import (
     SATURATED_SHARE,
     THRESHOLDS,
@@ -168,22 +168,6 @@ def test_a_column_of_another_n_than_the_first_is_told() -> None:
     two = columns("x", "y")
     rows = [row(name, {"x": 0.1, "y": metric(0.2, 11)}) for name in ("alpha", "beta")]
     assert [*own_n(rows, two, "as_answered")] == ["all rows: y n=11"]
-
-
-def test_what_is_doubtful_about_intervals_is_told_with_whose_they_are() -> None:
-    narrow = metric((0.5, 0.4, 0.6), ci_note="an extreme resample is an endpoint; it may be too narrow")
-    beside = metric((0.5, 0.6, 0.7))
-    rows = [row("alpha", {"x": narrow}), row("beta", {"x": beside}), row("gamma", {"x": (0.5, 0.4, 0.6)})]
-    assert [*doubtful_intervals(rows, ANY, "as_answered")] == [
-        "95 % interval: an extreme resample is an endpoint (x: alpha)",
-        "95 % interval: it may be too narrow (x: alpha)",
-        "95 % interval: it does not hold the number itself, as few cases decide the number: do not rely on "
-        "it (x: beta)",
-    ]
-    without = [row("alpha", {"x": metric(1.0, ci_reason="the same in every resample")})]
-    assert [*doubtful_intervals(without, ANY, "as_answered")] == [
-        "95 % interval: there is none: the same in every resample (x: alpha)"
-    ]
 
 
 def test_a_baseline_at_the_best_value_makes_its_column_one_that_says_nothing_alone() -> None:
