@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Literal
 
 from harness.benchmarks.scored import MetricColumn
 
@@ -27,6 +27,18 @@ def no_evidence(*, synthetic: bool, simulated: bool) -> str | None:
     """Return what must stand above numbers of made-up cases or models; None where both are real."""
     kinds = [*["SYNTHETIC DATA"] * synthetic, *["SIMULATED MODELS"] * simulated]
     return f"{' - '.join(kinds)}: no evidence about real models" if kinds else None
+
+
+def llm_graded(graders: Sequence[str]) -> str:
+    """Return what must stand above numbers that rest on the grades of models (see `grader`)."""
+    return f"LLM-GRADED: the grades are those of {' and '.join(graders)}, not people's"
+
+
+def grader(grading: Mapping[str, Any] | None) -> str | None:
+    """Return the model whose grades a run is scored with, as the scores have it; None where it is none."""
+    if grading is None or grading["by"] != "model":
+        return None
+    return f"the {'SIMULATED ' if grading['simulated'] else ''}model {grading['model']}"
 
 
 def titled(what: str, condition: str) -> str:

@@ -51,7 +51,8 @@ class MetricValue:
 class MetricColumn:
     """One metric of the printed table: its path in the scores, its two head lines, and its decimals.
 
-    A value from 0 to below `least` is shown as below it (a p as "<0.001"), one in `words` by its word.
+    A p (`is_p`) is shown by the rule of those (see `harness.report.rounding`), a value in `words` by its
+    word.
     An `optional` column is there only where some row has a value of it. `better` says which values are the
     better ones, None where none are (a reading grade, a p); `best` is the best one that there can be, None
     where there is no bound.
@@ -60,19 +61,11 @@ class MetricColumn:
     path: str
     head: tuple[str, str]
     decimals: int = 3
-    least: float | None = None
+    is_p: bool = False
     words: Mapping[float, str] = field(default_factory=dict)
     optional: bool = False
     better: Literal["higher", "lower"] | None = "higher"
     best: float | None = 1.0
-
-    def worded(self, value: float) -> str | None:
-        """Return what stands for a value in place of its digits; None for all others."""
-        if value in self.words:
-            return self.words[value]
-        if self.least is not None and 0 <= value < self.least:
-            return f"<{self.least:.{self.decimals}f}"
-        return None
 
 
 @dataclass(frozen=True, slots=True)

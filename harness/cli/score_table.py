@@ -12,8 +12,8 @@ from harness.benchmarks.scored import MetricColumn, ScoreTable
 from harness.cli.score_notes import agreement, below, notes
 from harness.cli.score_words import Json, shown_name, wrap
 from harness.offline.score_ranking import UNRANKED
-from harness.phrases import count, no_evidence
-from harness.report.rounding import rounded
+from harness.phrases import count, grader, llm_graded, no_evidence
+from harness.report.rounding import rounded, worded
 from harness.served_models import served_notes
 
 _SMALLEST_CELL = 6
@@ -82,10 +82,9 @@ def _heading(score: Json, width: int) -> Iterator[str]:
             )
     if made_up is not None:
         yield from wrap(f"*** {made_up} ***", width)
-    grading = score.get("grading")
-    if grading is not None and grading["by"] == "model":
-        who = grading["model"]
-        yield from wrap(f"*** LLM-GRADED: the grades are those of {who}, not people's ***", width)
+    graded_by = grader(score.get("grading"))
+    if graded_by is not None:
+        yield from wrap(f"*** {llm_graded([graded_by])} ***", width)
 
 
 def _conditions(score: Json) -> Sequence[str]:
@@ -278,8 +277,8 @@ def _order(row: Json, columns: Sequence[MetricColumn]) -> tuple[bool, float, str
 def _number(metric: Json | None, column: MetricColumn) -> str:
     if metric is None or metric["value"] is None:
         return "-"
-    worded = column.worded(metric["value"])
-    return rounded(metric["value"], column.decimals) if worded is None else worded
+    word = worded(metric["value"], column)
+    return rounded(metric["value"], column.decimals) if word is None else word
 
 
 def _percent(share: float) -> str:

@@ -8,7 +8,7 @@ from harness.comparison.common_cases import CommonCases, Reading
 from harness.comparison.contenders import Contender
 from harness.comparison.measuring import Measured
 from harness.comparison.pair_tests import FEW_DIFFER, PairTest
-from harness.phrases import count, listed, no_evidence
+from harness.phrases import count, listed, llm_graded, no_evidence
 
 
 def warnings_of(
@@ -66,7 +66,7 @@ def _graded(contenders: Sequence[Contender]) -> Iterator[str]:
     graders = {one.provenance.graded_by for one in contenders}
     models = sorted(grader for grader in graders if grader is not None)
     if models:
-        yield f"LLM-GRADED: the grades are those of {', '.join(models)}, not people's"
+        yield llm_graded(models)
 
 
 def _incomplete(contenders: Sequence[Contender]) -> Iterator[str]:

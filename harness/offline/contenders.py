@@ -19,7 +19,7 @@ from harness.offline.model_units import scored_together
 from harness.offline.row_units import OUTCOMES, RowKey
 from harness.offline.scored_runs import ScoredRun
 from harness.outcomes import USABLE
-from harness.phrases import count
+from harness.phrases import count, grader
 from harness.served_models import served_notes
 
 Json: TypeAlias = Mapping[str, Any]
@@ -161,7 +161,7 @@ def _provenance(scored: ScoredRun, key: RowKey, row: Json) -> Provenance:
         synthetic=score["synthetic"],
         simulated=score["simulated"],
         imported=row["imported"],
-        graded_by=grading["model"] if grading is not None and grading["by"] == "model" else None,
+        graded_by=grader(grading),
         settings=_settings(manifest, members, asked, grading) if is_model and asked is not None else {},
         parameters=_parameters(asked) if is_model and asked is not None else "",
         notes=notes,

@@ -6,7 +6,7 @@ from typing import Final
 
 from harness.benchmarks.scored import MetricColumn
 from harness.report.document import Cell, Tone
-from harness.report.rounding import fixed, percent, rounded, shown, shown_p
+from harness.report.rounding import fixed, percent, rounded, shown, worded
 from harness.report.score_view import Json
 
 DECIMALS: Final = 3
@@ -33,12 +33,10 @@ def metric_cell(metric: Json | None, column: MetricColumn | None = None) -> Cell
     if not n:
         raise ValueError(f"a number is shown with its n only, and {value!r} has none")
     low, high = metric["ci"] or (None, None)
-    worded = None if column is None else column.worded(value)
-    if worded is None and column is not None and column.least is not None:
-        worded = shown_p(value)  # a p, which has no steps of 1/n
+    word = None if column is None else worded(value, column)
     note = metric["reason"] or ""
-    if worded is not None:
-        return Cell(worded, value, n, note=note)
+    if word is not None:
+        return Cell(word, value, n, note=note)
     decimals = DECIMALS if column is None else column.decimals
     text, interval = shown(value, low, high, decimals=decimals, n=n)
     return Cell(text, value, n, low, high, interval, note, "note" if note else "plain")

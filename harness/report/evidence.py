@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from harness.phrases import count, listed, no_evidence
+from harness.phrases import count, grader, listed, llm_graded, no_evidence
 from harness.report.document import Paragraph, Part
 from harness.report.score_view import Json, row_name
 
@@ -22,10 +22,9 @@ def warnings(score: Json) -> Iterator[str]:
         yield made_up
     if score["imported"]:
         yield "IMPORTED ANSWERS: prompt and parameters are not known here"
-    grading = score.get("grading")
-    if grading is not None and grading["by"] == "model":
-        simulated = "SIMULATED " if grading["simulated"] else ""
-        yield f"LLM-GRADED: the grades are those of the {simulated}model {grading['model']}, not people's"
+    graded_by = grader(score.get("grading"))
+    if graded_by is not None:
+        yield llm_graded([graded_by])
     if "step" in score and score["step"]["answers_changed"]:
         changed = count(score["step"]["answers_changed"], "answer")
         yield f"OF EARLIER ANSWERS: {changed} that this step was shown are others now; step them once more"

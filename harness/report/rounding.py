@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
+from harness.benchmarks.scored import MetricColumn
 from harness.scoring.many_tests import RATE
 
 PART_OF_HALF_WIDTH: Final = 20
@@ -120,6 +121,13 @@ def shown_p(p: float) -> str:
     held = min(p, 1 - LEAST_P)
     texts = (f"{held:.{decimals}f}" for decimals in range(_P_DECIMALS, _MOST_P_DECIMALS))
     return next((text for text in texts if _side(float(text)) == _side(p)), f"{held!r}")
+
+
+def worded(value: float, column: MetricColumn) -> str | None:
+    """Return what stands for a value that its interval says nothing of, a word or a p; None for others."""
+    if value in column.words:
+        return column.words[value]
+    return shown_p(value) if column.is_p else None
 
 
 def _side(p: float) -> int:

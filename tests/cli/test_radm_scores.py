@@ -145,7 +145,7 @@ def test_scores_by_a_grading_step_are_those_of_its_tiers_and_marked_as_a_models(
             assert there["valid_only"]["score"]["n"] == len(said)
             assert there["rank"] in (1, 2)
     text = printed(night)
-    assert "*** LLM-GRADED: the grades are those of j, not people's ***" in text.splitlines()[:3]
+    assert "*** LLM-GRADED: the grades are those of the model j, not people's ***" in text.splitlines()[:3]
     assert "NOT by people" in " ".join(text.split())
     assert "LLM-graded" in printed(night, run="llm")
 

@@ -38,7 +38,7 @@ def test_made_up_data_and_grades_of_models_come_first() -> None:
     )
     assert found == [
         "SYNTHETIC DATA - SIMULATED MODELS: no evidence about real models",
-        "LLM-GRADED: the grades are those of judge, x, not people's",
+        "LLM-GRADED: the grades are those of judge and x, not people's",
     ]
 
 

@@ -47,7 +47,7 @@ def test_a_mean_of_some_repeats_alone_says_so_and_intervals_are_not_told_of_cell
 
 
 def test_small_and_named_values_are_shown_as_their_column_says() -> None:
-    p = MetricColumn("p", ("", "p"), 3, least=0.001)
+    p = MetricColumn("p", ("", "p"), 3, is_p=True)
     assert metric_cell(metric(0.0004), p).text == "<0.001"
     word = MetricColumn("s", ("", "s"), words={0: "n.s.", 1: "signif."})
     assert metric_cell(metric(1.0), word).text == "signif."
@@ -111,5 +111,5 @@ def test_a_printed_number_stands_as_it_was_printed() -> None:
     [(0.04, "0.040"), (0.0004, "<0.001"), (0.0499, "0.0499"), (0.0625, "0.062"), (1.0, "1.000")],
 )
 def test_a_p_of_few_cases_keeps_its_decimals_and_its_side_of_the_level(value: float, text: str) -> None:
-    p = MetricColumn("wilcoxon.p", ("", "p"), 3, better=None, least=0.001)
+    p = MetricColumn("wilcoxon.p", ("", "p"), 3, better=None, is_p=True)
     assert metric_cell(metric(value, 6), p).text == text

@@ -99,8 +99,8 @@ _LANGUAGES: Final = ScoreTable(
     main_metric=None,
     columns=(
         MetricColumn("mean_difference", ("score", "diff"), best=None),
-        MetricColumn("wilcoxon.p", ("", "p"), least=0.001, better=None, best=None),
-        MetricColumn("wilcoxon.p_adjusted", ("BH", "adj. p"), least=0.001, better=None, best=None),
+        MetricColumn("wilcoxon.p", ("", "p"), is_p=True, better=None, best=None),
+        MetricColumn("wilcoxon.p_adjusted", ("BH", "adj. p"), is_p=True, better=None, best=None),
         MetricColumn(
             "wilcoxon.significant",
             ("q=.05", ""),
