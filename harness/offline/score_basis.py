@@ -28,7 +28,7 @@ _WHY: Final = {
     "libraries": "another version of Python or of a library is in use",
     "conventions": "its stored scores follow other conventions",
     "grades": "its stored scores use other grades",
-    "references": "its stored scores use corrected references",
+    "references": "its stored scores use corrected references, which are not used here",
     "evidence": "its answers, grades or settings have changed",
     "tools": "a metric that could not be computed can be now",
 }

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from harness.benchmarks.scored import MetricColumn
+from harness.outcomes import UnitOutcome
 from harness.phrases import better_side, listed, spoken, titled
 from harness.report.cells import absent_cell, count_cell, empty_cell, metric_cell, share_cell
 from harness.report.document import Cell, Column, Table, TableRow
@@ -72,7 +73,7 @@ def sides(columns: Sequence[MetricColumn]) -> str:
 
 def _row(view: ConditionView, row: Json, reading: str, ranked: bool, truth: RowTruth | None) -> TableRow:
     n = view.n(row, reading)
-    coverage = share_cell(row["coverage"] if n else None, row["n_units"], why_not="no unit applies")
+    coverage = share_cell(row["coverage"] if n else None, _applicable(row), why_not="no unit applies")
     cells = [
         *([rank_cell(row)] if ranked else []),
         count_cell(n),
@@ -81,6 +82,12 @@ def _row(view: ConditionView, row: Json, reading: str, ranked: bool, truth: RowT
     ]
     said = RowTruth((), False) if truth is None or reading != AS_ANSWERED else truth
     return TableRow(row_name(row), cells, row["kind"], said.notes, said.marked)
+
+
+def _applicable(row: Json) -> int:
+    """Return how many of a row's units apply to it: the denominator of its coverage."""
+    left_out = (UnitOutcome.NOT_APPLICABLE, UnitOutcome.CASE_ERROR)
+    return int(row["n_units"] - sum(row["outcomes"].get(kind, 0) for kind in left_out))
 
 
 def rank_cell(row: Json) -> Cell:

@@ -252,8 +252,8 @@ async def test_scores_by_other_rules_or_references_are_none_of_these(tmp_path: P
             await ask(built, conventions={"zero": "1"})
     reasons = [line.rpartition("stored scores ")[2] for line in told]
     assert reasons == [
-        "follow other conventions", "follow other conventions", "use corrected references",
-        "use other grades", "use other grades",
+        "follow other conventions", "follow other conventions",
+        "use corrected references, which are not used here", "use other grades", "use other grades",
     ]  # fmt: skip
 
 

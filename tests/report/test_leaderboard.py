@@ -227,3 +227,10 @@ def test_a_model_keeps_its_notes_beside_a_rater_or_baseline_of_its_name() -> Non
     assert rows["baseline", "nothing"].notes == ()
     assert rows["model", "alpha"].notes == ()
     assert "not rated" in rows["rater", "alpha"].notes[0]
+
+
+def test_the_usable_share_is_of_the_units_that_apply() -> None:  # F19
+    left_out = {"valid": 15, "refused": 2, "not_applicable": 3, "case_error": 4}
+    small = row("small", {MAIN: 0.5}, n=17, outcomes=left_out, coverage=15 / 17)
+    found = cell(tables(leaderboard(view([small]), PartIds(), "night"))["night-both"], "small", "coverage")
+    assert (found.text, found.value, found.n) == ("88.2 %", 15 / 17, 17)
