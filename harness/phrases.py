@@ -46,6 +46,12 @@ def titled(what: str, condition: str) -> str:
     return f"{what[:1].upper()}{what[1:]}, condition {condition}"
 
 
+def as_sentence(text: str) -> str:
+    """Return a text with a capital at its beginning; a name such as maF1 stays as it is written."""
+    first = text.split(" ", 1)[0]
+    return text if first != first.lower() else text[:1].upper() + text[1:]
+
+
 def spoken(column: MetricColumn) -> str:
     """Return how a column is called in a sentence and at its head."""
     upper, lower = column.head

@@ -155,8 +155,10 @@ def main() -> None:
         play(scene, number)
     say("=" * WIDTH)
     ending = f"""All of it is made up and says nothing about any real model. The answers lie in
-        {Path.cwd().name}/.harness; from there, `harness score NAME` prints every table, and
-        `harness explain NAME --case ID --model M` each exchange about one case."""
+        {Path.cwd().name}/.harness; from there, `harness score NAME` prints every table,
+        `harness report NAME --out report` makes a page with figures, `harness compare NAME` says who is
+        better, and `harness explain NAME --case ID --model M` shows each exchange about one case. The
+        command is .venv/bin/harness."""
     say(_filled(ending))
 
 

@@ -15,6 +15,7 @@ from harness.cache.store import Store
 from harness.cli.compare_table import render
 from harness.cli.options import config_option, json_option, print_json, say, store_option
 from harness.cli.score import read_conventions
+from harness.cli.step_told import say_whose_step
 from harness.cli.tables import terminal_width
 from harness.comparison.common_cases import Reading
 from harness.comparison.result import Comparison, Correction
@@ -107,4 +108,7 @@ def command(
 
 async def _compare(url: str, names: Sequence[str], baseline: str | None, how: HowCompared) -> Comparison:
     async with await Store.open(url, create=False, warn=say) as store:
-        return await compare_runs(store, await wanted(store, names, baseline), how, tell=say)
+        found = await wanted(store, names, baseline)
+        if not names:
+            say_whose_step(found.whole, "harness compare")
+        return await compare_runs(store, found, how, tell=say)

@@ -23,7 +23,8 @@ _LEAST_NAME: Final = 12
 
 _LEGEND: Final = (
     "diff: the value of the row less that of the one it is against; 95% CI: of that difference by itself, by "
-    "the percentiles of a paired bootstrap; adj. p: over the whole family, and decides the verdict",
+    "the percentiles of a paired bootstrap; adj. p: over the whole family, and decides the verdict, "
+    "even where the interval leaves out 0",
     "within noise: these cases cannot tell the two apart, which is no evidence that they are equal",
 )
 _RANKS: Final = (

@@ -16,6 +16,7 @@ from harness.cache.runs import LATEST
 from harness.cache.store import Store
 from harness.cli.options import config_option, json_option, print_json, say, store_option, tell
 from harness.cli.score import read_conventions
+from harness.cli.step_told import say_whose_step
 from harness.config import load_config
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ def command(
     found, report = asyncio.run(_report(url, wanted, read_conventions(conventions), grades))
     files = write_report(report, out, _drawers())
     _tell(out, found, files, as_json=as_json)
+    if not runs:
+        say_whose_step(found, "harness report")
 
 
 async def _report(
@@ -105,6 +108,7 @@ def _tell(out: Path, runs: Sequence[Run], files: Sequence[str], *, as_json: bool
             }
         )
         return
+    tell(f"{'run' if len(runs) == 1 else 'runs'}: {', '.join(run.name for run in runs)}")
     tell(f"page: {out / 'index.html'}")
     tell(f"all of it as data and text: {out / 'report.json'}, {out / 'report.md'}")
     for folder, what, kinds in (("tables", "table", "CSV and LaTeX"), ("figures", "figure", "SVG and PNG")):

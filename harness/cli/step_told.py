@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from harness.cache.rows import Run
+from harness.cli.options import say
 from harness.manifest import read_manifest
 from harness.offline.step_runs import as_step, steps_over
 
@@ -53,3 +54,13 @@ def score_notes(run: Run, runs: Sequence[Run]) -> Iterator[str]:
     for step in steps_over(runs, run.digest):
         command = shlex.join(["harness", "score", step.run.name])
         yield f"step {step.kind} by {step.model} over these answers: `{command}`"
+
+
+def say_whose_step(runs: Sequence[Run], command: str) -> None:
+    """Say of latest runs, which nobody named, whose answers they are about, if they are steps."""
+    for run in runs:
+        if (step := as_step(run)) is not None:
+            say(
+                f"note: {run.name}, the latest run, is a step over answers of another run; that one: "
+                f"{command} {step.source[:12]}"
+            )

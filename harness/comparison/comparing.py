@@ -62,7 +62,7 @@ def compare(
     _check(contenders, baseline)
     contenders = sorted(contenders, key=lambda one: one.label)
     table = benchmark.table(condition)
-    paths = _paths(metrics, table, condition)
+    paths = _paths(metrics, benchmark, condition)
     common = common_cases(contenders, reading)
     if not common.ids:
         raise ConfigError(_nothing(common, contenders))
@@ -180,12 +180,14 @@ def _check(contenders: Sequence[Contender], baseline: str | None) -> None:
         raise ConfigError(f"the baseline {baseline!r} is none of those compared{known}")
 
 
-def _paths(metrics: Sequence[str] | None, table: ScoreTable, condition: str) -> list[str]:
+def _paths(metrics: Sequence[str] | None, benchmark: Benchmark, condition: str) -> list[str]:
     if metrics:
         return list(dict.fromkeys(metrics))
+    table = benchmark.table(condition)
     if table.main_metric is None:
         known = ", ".join(column.path for column in table.columns) or "none"
-        raise ConfigError(f"condition {condition!r} has no metric that ranks; name one by --metric: {known}")
+        of = f"condition {condition!r} of {benchmark.name}"
+        raise ConfigError(f"{of} has no metric that ranks; name one by --metric: {known}")
     return [table.main_metric]
 
 

@@ -55,6 +55,7 @@ async def compare_runs(
     }
     condition = _condition(list(scored.values()), how.condition, tell)
     rows, left_out = _rows(wanted, scored, condition)
+    _check_number(rows, wanted, left_out)
     labels = _labels(rows)
     cases = {run.id: run_cases(scored[run.id], alone=len(runs) == 1) for run in runs}
     contenders = [await _contender(row, condition, scored, cases, labels[_key(row)]) for row in rows]
@@ -115,6 +116,17 @@ def _rows(
     if wanted.baseline is not None:
         rows.append(wanted.baseline)
     return list({_key(row): row for row in rows}.values()), left_out
+
+
+def _check_number(rows: Sequence[Named], wanted: Wanted, left_out: Sequence[str]) -> None:
+    """Raise ConfigError where fewer than two rows are left, with what became of the others."""
+    if len(rows) > 1:
+        return
+    there = repr(rows[0].name) if rows else "nobody"
+    named = len(wanted.rows) + (wanted.baseline is not None)
+    twice = f", named {named} times" if rows and named > 1 else ""
+    others = f"; not compared unless named as RUN:MODEL: {', '.join(left_out)}" if left_out else ""
+    raise ConfigError(f"a comparison takes two at least, and there is {there}{twice}; name another{others}")
 
 
 def _labels(rows: Sequence[Named]) -> dict[_Key, str]:

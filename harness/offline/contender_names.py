@@ -150,7 +150,8 @@ class _Names:
         models = frozenset().union(*self._models.values())
         near = nearest(word, [*(run.name for run in self._runs), *models])
         return UnknownNameError(
-            f"{word!r} is no run and no model of any run{near}; `harness status` lists runs and their models"
+            f"{word!r} is no run and no model of any run{near}; `harness status` lists runs, "
+            "`harness status RUN` the models of one; raters and baselines are rater:NAME and baseline:NAME"
         )
 
     def latest_with(self, models: Sequence[str]) -> Run:

@@ -44,14 +44,19 @@ def run_cases(scored: ScoredRun, *, alone: bool) -> RunCases:
     return RunCases(stored.run.name, ids, [""] * len(ids) if alone else scored.case_digests())
 
 
+def _no_such_row(scored: ScoredRun, key: RowKey) -> UnknownNameError:
+    run = scored.stored.run.name
+    here = f"run {run!r} has no {key.kind} {key.name!r} to compare in condition {key.condition!r}"
+    if key.kind == "baseline" and _is_scored(scored.score, key):
+        here += ": it is computed as a whole, so that no case has an answer of it"
+    known = [row.name for row in scored.rows if (row.kind, row.condition) == (key.kind, key.condition)]
+    return UnknownNameError(f"{here}{nearest_of(key.name, known)}")
+
+
 async def contender(scored: ScoredRun, key: RowKey, cases: RunCases, label: str) -> Contender:
     """Return a row of a run as a contender. Raises UnknownNameError for a row without units of its own."""
     if key not in scored.rows:
-        known = [row.name for row in scored.rows if row.condition == key.condition]
-        raise UnknownNameError(
-            f"run {scored.stored.run.name!r} has no {key.kind} {key.name!r} to compare in condition "
-            f"{key.condition!r}{nearest_of(key.name, known) if known else ''}"
-        )
+        raise _no_such_row(scored, key)
     row = row_of(scored.score, key)
     numbers = await scored.numbers(key)
     manifest = scored.stored.manifest
@@ -73,6 +78,10 @@ async def contender(scored: ScoredRun, key: RowKey, cases: RunCases, label: str)
         to_complete=row["to_complete"],
         provenance=_provenance(scored, key, row),
     )
+
+
+def _is_scored(score: Json, key: RowKey) -> bool:
+    return any((row["kind"], row["model"], row["condition"]) == key for row in score["rows"])
 
 
 def row_of(score: Json, key: RowKey) -> Json:

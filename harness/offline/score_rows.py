@@ -28,7 +28,7 @@ Keep: TypeAlias = Callable[[RowKey, RowUnits], None]
 
 NO_GRADES: Final[Mapping[str, JSON]] = MappingProxyType({})
 _NO_INTERVAL: Final = Interval(None, None, BCA, "none is made of this number")
-_GUESSES: Final = Interval(None, None, BCA, "none is made of guesses at random")
+_GUESSES: Final = Interval(None, None, BCA, "none is made of a baseline that is computed as a whole")
 
 
 class Scorer:

@@ -214,7 +214,7 @@ def _of_intervals(rows: Sequence[Json], paths: Mapping[str, str]) -> Iterator[st
 def _missing(detail: Breakdown, paths: Mapping[str, str]) -> Iterator[str]:
     left = [label for label in detail.paths if label not in paths]
     if left:
-        yield f"no row has a value of: {', '.join(left)}"
+        yield f"left out, as no row has a value there: {', '.join(left)}"
 
 
 def _drawing(detail: Breakdown, table: Table) -> Drawing | None:

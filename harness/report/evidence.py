@@ -57,9 +57,10 @@ def what_was_asked(score: Json, title: str, n_cases: int, conditions: Sequence[s
     repeats = score["repeats"]
     each = "once" if repeats == 1 else f"{repeats} times"
     if step is None:
+        were = "was" if len(models) == 1 else "were"
         asked = (
-            f"{count(len(models), 'model')} answered {count(n_cases, 'case')} of {title}, each case {each} "
-            f"in {count(len(conditions), 'condition')} ({listed(conditions)})."
+            f"{count(len(models), 'model')} {were} asked {count(n_cases, 'case')} of {title}, "
+            f"each case {each} in {count(len(conditions), 'condition')} ({listed(conditions)})."
         )
     else:
         asked = (

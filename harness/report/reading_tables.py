@@ -8,7 +8,7 @@ from typing import Final
 
 from harness.benchmarks.scored import MetricColumn
 from harness.outcomes import UnitOutcome
-from harness.phrases import better_side, listed, spoken, titled
+from harness.phrases import as_sentence, better_side, listed, spoken, titled
 from harness.report.cells import absent_cell, count_cell, empty_cell, metric_cell, share_cell
 from harness.report.document import Cell, Column, Table, TableRow
 from harness.report.interval_notes import interval_remarks, misleading_intervals
@@ -103,9 +103,9 @@ def rank_cell(row: Json) -> Cell:
 
 
 def _caption(view: ConditionView, meaning: str, ranked: bool) -> Iterator[str]:
-    yield meaning[:1].upper() + meaning[1:]
+    yield as_sentence(meaning)
     if view.table.legend:
-        yield view.table.legend[:1].upper() + view.table.legend[1:]
+        yield as_sentence(view.table.legend)
     if ranked:
         yield f"Ranks: complete models by {spoken(view.columns[0])}"
     if view.score["repeats"] > 1:

@@ -119,9 +119,12 @@ def test_models_without_a_run_are_those_of_the_latest_that_has_them_all(two_runs
     (("nigth",), "'nigth' is no run and no model of any run; did you mean 'night'?"),
     (("night:bete",), "run 'night' has no model 'bete'; did you mean 'beta'?"),
     (("night", "delta"), "no model 'delta' in night; it is in: day; write RUN:MODEL"),
-    (("night:alpha",), "a comparison takes two at least, and there is 'alpha'"),
-    (("night", "rater:nobody"), "run 'night' has no rater 'nobody' to compare in condition 'both'"),
-    (("night", "baseline:prevalence"), "run 'night' has no baseline 'prevalence' to compare"),
+    (("nobody",), "`harness status RUN` the models of one; raters and baselines are rater:NAME and baseline"),
+    (("night:alpha",), "a comparison takes two at least, and there is 'alpha'; name another"),
+    (("alpha", "alpha"), "takes two at least, and there is 'alpha', named 2 times; name another"),
+    (("night", "rater:nobody"), "run 'night' has no rater 'nobody' to compare in condition 'both'; known: "),
+    (("night", "baseline:nothin"), "'both'; did you mean 'nothing'?"),
+    (("night", "baseline:prevalence"), "'both': it is computed as a whole, so that no case has"),
     (("night", "--baseline", "night"), "--baseline 'night' is a run; name one of its models"),
     (("night", "day", "--baseline", "alpha"), "--baseline 'alpha' is in several of these runs; say"),
     (("night", "--metric", "fine.makro_f1"), "did you mean 'fine.macro_f1'"),
@@ -167,6 +170,10 @@ def test_an_incomplete_model_is_left_out_unless_it_is_named(tmp_path: Path) -> N
     assert [one["label"] for one in done.json["contenders"]] == ["alpha", "beta"]
     assert done.json["not_compared"] == ["gamma of run night (incomplete: 7 units)"]
     assert done.json["cases"]["common"] == N
+    (tmp_path / "alone").mkdir()
+    alone = compare(stored(tmp_path / "alone", {"night": {"alpha": 12, "gamma": (5, 5)}}), "night")
+    assert alone.code == 2
+    assert "'alpha'; name another; not compared unless named as RUN:MODEL: gamma of run " in alone.err
     named = compare(store, "night", "alpha", "beta", "gamma", "--json").json
     assert named["cases"]["common"] == 5
     assert named["cases"]["without"] == {"gamma": N}

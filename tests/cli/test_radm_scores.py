@@ -129,6 +129,20 @@ def worth(tiers: Sequence[int]) -> float:
     return max(weight * tier for weight, tier in zip((5, 4, 3, 2, 1), tiers, strict=True)) / 5
 
 
+def test_without_a_name_a_step_that_is_the_latest_run_says_whose_answers_it_is_about(folder: Path) -> None:
+    digest = harness("status", "night", "--json", *options(folder)).json["digest"][:12]
+    compared = harness("compare", *options(folder))
+    assert (compared.code, compared.out) == (2, "")
+    told = " ".join(compared.err.split())
+    assert "note: llm, the latest run, is a step over answers of another run; that one: " in told
+    assert f"harness compare {digest}" in told and "of radm.grade has no metric that ranks" in told
+    reported = harness("report", "--out", folder / "page", *options(folder))
+    assert reported.code == 0 and reported.out.startswith("run: llm\npage: ")
+    assert f"harness report {digest}" in " ".join(reported.err.split())
+    named = harness("report", "llm", "--out", folder / "page", *options(folder))
+    assert named.code == 0 and "note:" not in named.err
+
+
 def test_scores_by_a_grading_step_are_those_of_its_tiers_and_marked_as_a_models(night: Path) -> None:
     found = score(night)
     assert (found["grading"]["by"], found["grading"]["model"]) == ("model", "j")

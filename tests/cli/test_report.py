@@ -70,6 +70,7 @@ def test_the_latest_run_is_reported_without_a_name(place: Path, asked: list[dict
     assert asked == [{"runs": ["two"], "conventions": {}, "grades": None}]
     assert "scoring run one first: it changed" in result.stderr
     assert result.stdout.splitlines() == [
+        "run: two",
         "page: out/index.html",
         "all of it as data and text: out/report.json, out/report.md",
         "3 tables as CSV and LaTeX: out/tables/",

@@ -345,7 +345,7 @@ def test_a_rank_test_that_points_elsewhere_than_the_mean_says_so() -> None:
     (("a", "a"), {}, "two contenders are called 'a'"),
     (("a", "b"), {"baseline": "bb"}, "the baseline 'bb' is none of those compared"),
     (("a", "b"), {"metrics": ["maen"]}, "no comparison of 'maen'.*did you mean 'mean'"),
-    (("a", "b"), {"condition": "prose"}, "'prose' has no metric that ranks; .* --metric: mean, right,"),
+    (("a", "b"), {"condition": "prose"}, "'prose' of marks has no metric that ranks; .* --metric: mean,"),
     (("a", "b"), {"condition": "talk"}, "rows of condition 'talk' of marks are not compared"),
 ])  # fmt: skip
 def test_what_cannot_be_compared_is_refused(names: tuple[str, ...], options: Any, told: str) -> None:

@@ -35,7 +35,7 @@ def test_groups_are_columns_and_those_without_a_value_are_named() -> None:
     assert isinstance(table, Table)
     assert [(one.id, one.head) for one in table.columns] == [("g.1", "one"), ("g.2", "two")]
     assert [one.name for one in table.rows] == ["m00", "m01", "nothing"]
-    assert list(table.notes) == ["no row has a value of: none"]
+    assert list(table.notes) == ["left out, as no row has a value there: none"]
     assert [cell.n for cell in table.rows[0].cells] == [10, 14]
     assert isinstance(figure, Figure)
     assert figure.table == table.id
@@ -49,7 +49,7 @@ def test_notes_on_intervals_are_one_line_a_kind_and_the_last() -> None:
     table, _ = breakdown(view([row("a", values | {"g.3": None})]), detail(), PartIds(), "night")
     assert isinstance(table, Table)
     assert list(table.notes) == [
-        "no row has a value of: none",
+        "left out, as no row has a value there: none",
         "95 % interval: undefined in 1 to 84 of 2,000 resamples, left out (all columns: a)",
     ]
 

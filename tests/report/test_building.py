@@ -233,7 +233,7 @@ async def test_unusable_and_restated_answers_are_told_of(store: Store) -> None:
     prose = f"It needs: {SCALING}."
     first = await built.exchange(unit, prose)
     restated = json.dumps({"triage_output": {"Perio": {SCALING: 1}}})
-    asked = {"messages": [{"role": "user", "content": f"Restate:\n{prose}\nEnd."}]}
+    asked = {"messages": [{"role": "user", "content": f"Restate:\n{prose}\nEnd."}], "temperature": 0.25}
     second = await built.exchange(unit, restated, purpose="reformat", request=asked)
     links: list[tuple[int, Any, int]] = [(first, "answer", 1), (second, "reformat", 1)]
     await built.finish(unit, UnitOutcome.REFORMATTED, links, used=[first, second])
@@ -250,6 +250,7 @@ async def test_unusable_and_restated_answers_are_told_of(store: Store) -> None:
     models = {row.name: row for row in tables(report)["night-models"].rows}
     fixer = models["fixer (reformatter)"]
     assert "nothing was sent" not in fixer.cells[1].text  # it was asked once
+    assert "temperature=0.25" in fixer.cells[1].text
     assert fixer.cells[5].text.endswith("(1)")
     assert facts["In short"]["unusable answers"] == "0 of 10 answers (0 %)"
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from report.score_examples import MAIN, incomplete, row, score
 
+from harness.phrases import as_sentence
 from harness.report.document import Paragraph
 from harness.report.evidence import all_warnings, warnings, what_was_asked
 
@@ -64,9 +65,18 @@ def texts(**changes: Any) -> list[tuple[str, str]]:
 
 def test_what_was_asked_is_said_in_words() -> None:
     assert texts() == [
-        ("plain", "1 model answered 24 cases of Triage, each case once in 2 conditions (both, opg).")
+        ("plain", "1 model was asked 24 cases of Triage, each case once in 2 conditions (both, opg).")
     ]
-    assert texts(repeats=3)[0][1].startswith("1 model answered 24 cases of Triage, each case 3 times")
+    assert texts(repeats=3)[0][1].startswith("1 model was asked 24 cases of Triage, each case 3 times")
+
+
+@pytest.mark.parametrize(("text", "shown"), [
+    ("top-k: share of cases", "Top-k: share of cases"),
+    ("maF1, miF1: macro- and micro-F1", "maF1, miF1: macro- and micro-F1"),
+    ("", ""),
+])  # fmt: skip
+def test_a_sentence_begins_with_a_capital_but_a_name_stays_as_it_is(text: str, shown: str) -> None:
+    assert as_sentence(text) == shown
 
 
 def test_a_step_says_whose_answers_it_is_about() -> None:

@@ -16,6 +16,7 @@ from report.read_back import HAS_PAGE, Seen, csv_rows, from_latex, written
 from report.report_examples import HOSTILE, LONG, REPORTS, hostile_report, rich_report, tables_of
 
 from harness.report.cell_notes import table_notes
+from harness.report.cells import absent_cell
 from harness.report.csv_tables import csv_table
 from harness.report.document import Cell, Column, Paragraph, Report, Section, Table, TableRow
 from harness.report.json_report import report_json
@@ -221,6 +222,16 @@ def test_csv_of_pandas_has_numbers() -> None:
     frame = pandas.read_csv(io.StringIO(csv_table(tables_of(rich_report())[0])))
     assert frame["exact_match.fine:value"].dtype == float
     assert frame["exact_match.fine:value"][0] == 0.61
+
+
+def test_csv_of_pandas_has_numbers_beside_rows_without_one() -> None:
+    pandas = pytest.importorskip("pandas")
+    import io
+
+    rows = [TableRow("a", [Cell("1", 1)]), TableRow("b", [absent_cell()])]
+    text = csv_table(Table("t", "T", [Column("rank", "#", numeric=True)], rows))
+    assert pandas.read_csv(io.StringIO(text))["rank"][0] == "1"
+    assert pandas.read_csv(io.StringIO(text), na_values="-")["rank"][0] == 1  # as docs/report.md says
 
 
 # Markdown

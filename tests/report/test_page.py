@@ -424,6 +424,15 @@ def test_a_figure_leads_to_the_table_of_its_numbers() -> None:
         assert len(list(block.all("svg"))) == 1
 
 
+@pytest.mark.parametrize("caption", ["Rows: domains", "Rows: domains."])
+def test_a_caption_ends_before_the_table_of_the_numbers_is_named(caption: str) -> None:
+    table = tables_of(rich_report())[0]
+    figure = Figure("f", "title", "alt", Stacked(["a"], {"p": [1.0]}, "x"), table.id, caption)
+    tree = parsed(page(Report("r", [Section("s", "t", [table, figure])]), {"f": "<svg></svg>"}))
+    text = " ".join(next(tree.by_id("f").all("figcaption")).text.split())
+    assert text.startswith("Figure 1. title. Rows: domains. Its numbers are in Table 1.")
+
+
 def test_a_figure_without_a_drawing_is_refused() -> None:
     figure = Figure("f", "title", "alt", Stacked(["a"], {"p": [1.0]}, "x"), "t")
     with pytest.raises(ValueError, match="no drawing of figure 'f'; 1 of 1 are missing"):

@@ -63,8 +63,8 @@ REPORT_COLUMNS: Final = (
 REPORT_LEGEND: Final = (
     "B1 to B4: BLEU; R-L: ROUGE-L; MET: METEOR, of which 1.5 fits the paper's tables and 2005 its printed "
     "formula; mean of 6: of B1-4, MET 1.5 and R-L (`average` in the JSON). B1-4 and MET 1.5 hardly feel "
-    "answers that are not there: see cov%. Two unrelated references that the paper prints score B4 .736, R-L "
-    ".819 and MET 1.5 .486 against each other: look at the baselines first"
+    "answers that are not there: see the share of usable ones. Two unrelated references that the paper "
+    "prints score B4 .736, R-L .819 and MET 1.5 .486 against each other: look at the baselines first"
 )
 
 SIX: Final = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "meteor15", "rouge_l")
