@@ -10,6 +10,8 @@ What was seen in 4,000 data sets each (1,000 for intervals), as a share:
   .050; macro-F1 of 5 labels .062, .047, .051, of 22 .058, .046, .056; lognormal scores, which no metric
   here has, .067, .061, .056. The BCa interval of the difference leaves 0 out in up to .095 (shares with few
   discordant cases) and in .200, .117, .075 (22 labels), which is why p does not come from it.
+
+What the benchmarks make of as many cases as their papers have is in `test_known_truth.py`.
 """
 
 from __future__ import annotations
@@ -111,27 +113,16 @@ def false_alarms(
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_intervals_of_a_hundred_cases_hold_the_truth(kind: str) -> None:
-    # Of 600 data sets: the standard error is .009.
-    assert 0.925 <= coverage(kind, 100, 600) <= 0.97
+    assert 0.925 <= coverage(kind, 100, 2000) <= 0.97
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_null_difference_of_a_hundred_cases_is_rarely_called_significant(kind: str) -> None:
-    # Of 600 data sets: the standard error is .009, and 2 of it are granted.
-    assert false_alarms(*KINDS[kind], 100, 600) <= 0.065 + 0.018
+    assert false_alarms(*KINDS[kind], 100, 2000) <= 0.065
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("units", [100, 246, 360])
-@pytest.mark.parametrize("kind", KINDS)
-def test_intervals_hold_the_truth(kind: str, units: int) -> None:
-    assert 0.925 <= coverage(kind, units, 2000) <= 0.97
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("units", [100, 246, 360])
-@pytest.mark.parametrize("kind", [*KINDS, "rare"])
-def test_a_null_difference_is_rarely_called_significant(kind: str, units: int) -> None:
-    make, statistic = KINDS.get(kind, (RARE, macro_f1))
-    assert false_alarms(make, statistic, units, 2000) <= 0.065
+@pytest.mark.parametrize("units", [100, 246])
+def test_a_null_difference_of_rare_labels_is_rarely_called_significant(units: int) -> None:
+    assert false_alarms(RARE, macro_f1, units, 2000) <= 0.065
