@@ -18,7 +18,7 @@ from harness.phrases import count, listed, titled
 from harness.report.cells import count_cell, empty_cell, share_cell, text_cell
 from harness.report.document import Cell, Column, Paragraph, Part, Table, TableRow
 from harness.report.part_ids import PartIds
-from harness.report.rounding import amount, shown, shown_p
+from harness.report.rounding import amount, decimals_shown, shown, shown_p, shown_to
 
 _EFFECTS: Final = (
     "effect size: d_z, mean over SD of the differences by case; r, matched-pairs rank-biserial; odds, cases "
@@ -105,7 +105,8 @@ def _difference_row(one: Difference, metric: MetricResult, n: int, *, sized: boo
     if one.difference is None:
         difference = empty_cell("; ".join(one.notes) or "not compared")
     else:
-        text, interval = shown(one.difference, one.low, one.high, decimals=metric.decimals, n=n, signed=True)
+        decimals = difference_decimals(metric, n)
+        text, interval = shown_to(one.difference, one.low, one.high, decimals, signed=True)
         difference = Cell(text, one.difference, n, one.low, one.high, interval)
     return TableRow(
         f"{one.a} - {one.b}",
@@ -120,6 +121,16 @@ def _difference_row(one: Difference, metric: MetricResult, n: int, *, sized: boo
         "other",
         one.notes,
     )
+
+
+def difference_decimals(metric: MetricResult, n: int) -> int:
+    """Return the decimals of all differences of a metric: the most that one with an interval gets."""
+    found: dict[bool, list[int]] = {True: [], False: []}
+    for one in metric.differences:
+        if one.difference is not None:
+            places = decimals_shown(one.low, one.high, decimals=metric.decimals, n=n)
+            found[one.low is not None].append(places)
+    return max(found[True] or found[False], default=metric.decimals)
 
 
 def verdict(one: Difference) -> str:

@@ -16,6 +16,7 @@ from harness.report.cells import (
     text_cell,
 )
 from harness.report.document import Column, Part, Table, TableRow
+from harness.report.even_columns import board_decimals
 from harness.report.part_ids import PartIds
 from harness.report.published import PublishedValue
 from harness.report.score_view import ConditionView, Json, row_name
@@ -97,14 +98,15 @@ def _line(
     why = why_not_compared(view, row, one.path)
     decimals = _decimals(view, one.path)
     metric = None if row is None else row["as_answered"].get(one.path)
+    ours = board_decimals(view, one.path, column)
     difference = None if why is not None or metric is None else metric["value"] - one.value
     return TableRow(
         one.subject if row is None else row_name(row),
         [
             text_cell(one.path if column is None else spoken(column)),
             printed_cell(one.value, one.low, one.high, decimals),
-            empty_cell(why or "") if metric is None else metric_cell(metric, column),
-            difference_cell(difference, metric["n"] if metric else None, decimals, why or ""),
+            empty_cell(why or "") if metric is None else metric_cell(metric, column, ours),
+            difference_cell(difference, metric["n"] if metric else None, min(decimals, ours), why or ""),
             text_cell(
                 "; ".join(filter(None, (f"not compared: {why}" if why else "", _rules(view), one.note or "")))
             ),
