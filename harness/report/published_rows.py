@@ -82,6 +82,8 @@ def why_not_compared(view: ConditionView, row: Json | None, path: str) -> str | 
     """Return why a printed number is not held against a row's; None where it may be."""
     if row is None:
         return "this model is not in this run"
+    if row["model"] in view.others:
+        return view.others[row["model"]]
     if view.score["synthetic"]:
         return "the cases here are synthetic, not the paper's"
     if row["incomplete"]:
