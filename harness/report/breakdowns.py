@@ -28,6 +28,7 @@ from harness.report.even_columns import even_decimals, metric_rows
 from harness.report.interval_notes import interval_remarks, misleading_intervals
 from harness.report.part_ids import PartIds
 from harness.report.score_view import ConditionView, Json, metrics_of, row_name, value_of
+from harness.report.truth import hidden_intervals
 
 LINES_SHOWN: Final = 8
 """So many models are drawn as lines, the first of the leaderboard: more cannot be told apart."""
@@ -98,6 +99,7 @@ def matrix(view: ConditionView, detail: Matrix, ids: PartIds, prefix: str) -> It
         lines,
         names=f"model / {detail.rows}",
         caption=f"Rows: {detail.rows}; columns: {detail.columns}; values: shares of the row, as answered",
+        notes=[*_hidden(models, [path for paths in present.values() for path in paths.values()])],
     )
     yield table
     for place, row in enumerate(models[:MATRICES_SHOWN]):
@@ -132,6 +134,7 @@ def against(view: ConditionView, detail: Against, ids: PartIds, prefix: str) -> 
         [_measured_column(one) for one in (detail.x, detail.y)],
         _metrics_rows(rows, [detail.x.path, detail.y.path]),
         caption="As answered",
+        notes=[*_hidden(rows, [detail.x.path, detail.y.path])],
     )
     yield table
     points = [
@@ -161,6 +164,7 @@ def change(view: ConditionView, detail: Change, ids: PartIds, prefix: str) -> It
         ],
         [*_changes(rows, before, after)],
         caption="As answered",
+        notes=[*_hidden(rows, [before.path, after.path])],
     )
     yield table
     yield Figure(
@@ -217,6 +221,10 @@ def _of_intervals(rows: Sequence[Json], paths: Mapping[str, str]) -> Iterator[st
     columns = [MetricColumn(path, ("", label)) for label, path in paths.items()]
     yield from misleading_intervals(rows, columns, "as_answered")
     yield from interval_remarks(rows, columns, "as_answered")
+
+
+def _hidden(rows: Sequence[Json], paths: Sequence[str]) -> Iterator[str]:
+    return hidden_intervals(row["as_answered"].get(path) for row in rows for path in paths)
 
 
 def _missing(detail: Breakdown, paths: Mapping[str, str]) -> Iterator[str]:

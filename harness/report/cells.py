@@ -8,6 +8,7 @@ from harness.benchmarks.scored import MetricColumn
 from harness.report.document import Cell, Tone
 from harness.report.rounding import decimals_shown, fixed, percent, rounded, shown_to, worded
 from harness.report.score_view import Json
+from harness.report.truth import BESIDE, beside_itself, of_few_cases
 
 DECIMALS: Final = 3
 """Of a metric that no column of a table gives another number of decimals."""
@@ -22,7 +23,8 @@ EMPTY: Final = ""
 def metric_cell(metric: Json | None, column: MetricColumn | None = None, decimals: int | None = None) -> Cell:
     """Return the cell of one number of the scores; without a value it says why. Raises ValueError without n.
 
-    What is to be said of its interval stands below the table: `interval_notes`. `column`
+    What is to be said of its interval stands below the table (`interval_notes`), but that it leaves out the
+    number: then the cell is a warning. `column`
     says how many decimals its paper prints, and how small or named values are shown; `decimals` are those of
     all numbers of a column of a table (`even_columns`), None: the number stands alone.
     """
@@ -35,13 +37,16 @@ def metric_cell(metric: Json | None, column: MetricColumn | None = None, decimal
         raise ValueError(f"a number is shown with its n only, and {value!r} has none")
     low, high = shown_ends(metric)
     word = None if column is None else worded(value, column)
-    note = metric["reason"] or ""
+    beside = low is not None and beside_itself(metric)
+    note = "; ".join(filter(None, [BESIDE if beside else "", metric["reason"] or ""]))
     if word is not None:
         return Cell(word, value, n, note=note)
     if decimals is None:
         decimals = decimals_shown(low, high, decimals=most_decimals(column), n=n)
     text, interval = shown_to(value, low, high, decimals)
-    return Cell(text, value, n, low, high, interval, note, "note" if note else "plain")
+    return Cell(
+        text, value, n, low, high, interval, note, "warning" if beside else "note" if note else "plain"
+    )
 
 
 def most_decimals(column: MetricColumn | None) -> int:
@@ -51,7 +56,7 @@ def most_decimals(column: MetricColumn | None) -> int:
 
 def shown_ends(metric: Json) -> tuple[float, float] | tuple[None, None]:
     """Return the ends of the interval that is shown of a number; None where none is."""
-    if metric["ci"] is None:
+    if metric["ci"] is None or of_few_cases(metric):
         return None, None
     low, high = metric["ci"]
     return low, high

@@ -13,6 +13,7 @@ from harness.report.even_columns import board_decimals
 from harness.report.part_ids import PartIds
 from harness.report.rounding import amount_decimals
 from harness.report.score_view import ConditionView, Json, row_name, value_of
+from harness.report.truth import hidden_intervals
 
 LOG_FROM: Final = 30
 """Costs that differ by this factor or more are drawn on a logarithmic scale."""
@@ -82,7 +83,10 @@ def _cost_parts(
         ],
         caption="Complete models whose sends all have a price. The front is of the values alone: it knows no "
         "intervals",
-        notes=[f"the cost is not known of: {listed(unknown)}"] if unknown else [],
+        notes=[
+            *hidden_intervals(row["as_answered"][column.path] for _, _, row, _ in known.values()),
+            *([f"the cost is not known of: {listed(unknown)}"] if unknown else []),
+        ],
     )
     yield table
     costs = [cost for cost, *_ in known.values()]

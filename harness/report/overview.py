@@ -9,7 +9,7 @@ from harness.report.document import Cell, Column, Part, Table, TableRow
 from harness.report.even_columns import metric_rows
 from harness.report.part_ids import PartIds
 from harness.report.score_view import ConditionView, Json, row_name
-from harness.report.truth import unranked, unusable_answers
+from harness.report.truth import hidden_intervals, unranked, unusable_answers
 
 
 def overview(views: Sequence[ConditionView], ids: PartIds, prefix: str) -> Iterator[Part]:
@@ -20,9 +20,8 @@ def overview(views: Sequence[ConditionView], ids: PartIds, prefix: str) -> Itera
     rows = {view.condition: {row["model"]: row for row in view.models} for view in ranked}
     names = list(dict.fromkeys(row["model"] for view in ranked for row in view.models))
     of_names = [[rows[view.condition].get(name) for view in ranked] for name in names]
-    numbers = metric_rows(
-        [list(map(_first_metric, ranked, found)) for found in of_names], [view.columns[0] for view in ranked]
-    )
+    metrics = [list(map(_first_metric, ranked, found)) for found in of_names]
+    numbers = metric_rows(metrics, [view.columns[0] for view in ranked])
     yield Table(
         ids.make(prefix, "overview"),
         "All conditions",
@@ -33,6 +32,7 @@ def overview(views: Sequence[ConditionView], ids: PartIds, prefix: str) -> Itera
         [_row(*one, ranked) for one in zip(names, of_names, numbers, strict=True)],
         caption=f"As answered; models in the order of {ranked[0].condition}. Conditions may be of other "
         "cases and other metrics: compare within a column",
+        notes=[*hidden_intervals(metric for of_name in metrics for metric in of_name)],
     )
 
 

@@ -20,6 +20,7 @@ from harness.report.even_columns import board_decimals
 from harness.report.part_ids import PartIds
 from harness.report.published import PublishedValue
 from harness.report.score_view import ConditionView, Json, row_name
+from harness.report.truth import hidden_intervals
 
 
 def published_rows(view: ConditionView, leading: int) -> Iterator[TableRow]:
@@ -75,6 +76,11 @@ def published_differences(view: ConditionView, ids: PartIds, prefix: str) -> Ite
             caption="A difference is shown only where the same model was measured here by the same metric in "
             "the same condition. The paper's cases, prompts, dates and decoding may be others than those "
             "here: a difference alone is no evidence of a fault on either side",
+            notes=[
+                *hidden_intervals(
+                    rows[one.model]["as_answered"].get(one.path) for one in view.printed if one.model in rows
+                )
+            ],
         )
 
 

@@ -13,7 +13,7 @@ from harness.comparison.result import Comparison, Difference, MetricResult, Verd
 from harness.outcomes import UNUSABLE, USABLE, UnitOutcome
 from harness.phrases import count, listed, spoken
 from harness.report.cells import metric_cell
-from harness.report.comparisons import difference_decimals, p_cell
+from harness.report.comparisons import difference_decimals, difference_ends, p_cell
 from harness.report.document import Facts, Table
 from harness.report.even_columns import board_decimals
 from harness.report.rounding import percent, shown_to
@@ -122,8 +122,9 @@ def _told(lead: Difference, metric: MetricResult, result: Comparison, repeats: i
     fewer = f" with {count(result.cases.repeats, 'repeat')} each" if result.cases.repeats != repeats else ""
     if lead.difference is None:
         return f"{lead.a} and {lead.b} could not be compared on {count(n, 'case')}: {'; '.join(lead.notes)}"
-    decimals = difference_decimals(metric, n)
-    text, interval = shown_to(lead.difference, lead.low, lead.high, decimals, signed=True)
+    low, high = difference_ends(lead, result.cases)
+    decimals = difference_decimals(metric, result.cases)
+    text, interval = shown_to(lead.difference, low, high, decimals, signed=True)
     between = f"{lead.a} less {lead.b}, the next, is {text} on {count(n, 'common case')}{fewer}"
     adjusted = p_cell(lead.adjusted, n).text
     p = "" if lead.adjusted is None else f"adjusted p {adjusted if adjusted[0] == '<' else f'= {adjusted}'}"

@@ -11,6 +11,7 @@ from harness.benchmarks.details import Against, Breakdown, Change, Matrix, Measu
 from harness.report.breakdowns import LINES_SHOWN, MATRICES_SHOWN, against, breakdown, change, matrix
 from harness.report.document import Figure, HeatMap, Joined, Lines, Scatter, Table
 from harness.report.part_ids import PartIds
+from harness.report.truth import FEW_CASES
 
 GROUPS = {"one": "g.1", "two": "g.2", "none": "g.3"}
 
@@ -52,6 +53,21 @@ def test_notes_on_intervals_are_one_line_a_kind_and_the_last() -> None:
         "left out, as no row has a value there: none",
         "95 % interval: undefined in 1 to 84 of 2,000 resamples, left out (all columns: a)",
     ]
+
+
+def test_tables_of_few_cases_have_no_intervals_and_say_why_once() -> None:
+    few = metric((0.5, 0.4, 0.6), 9)
+    shown = view([row(name, {"g.1": few, "g.2": few}) for name in ("a", "b")])
+    x, y = Measured("g.1", "one"), Measured("g.2", "two")
+    for parts in (
+        breakdown(shown, detail(), PartIds(), "night"),
+        against(shown, Against("a", "Against", x, y), PartIds(), "night"),
+        change(shown, Change("c", "Change", x, y), PartIds(), "night"),
+        matrix(shown, Matrix("m", "Matrix", {"r": {"c": "g.1"}}, rows="r", columns="c"), PartIds(), "night"),
+    ):
+        table = next(part for part in parts if isinstance(part, Table))
+        assert [note for note in table.notes if note == FEW_CASES] == [FEW_CASES]
+        assert not any(cell.interval for line in table.rows for cell in line.cells)
 
 
 def test_columns_are_not_explained_by_what_their_heads_say() -> None:
