@@ -9,6 +9,7 @@ from typing import Final, Literal
 from harness.benchmarks.details import Against, Breakdown, Change, Matrix, Measured
 from harness.benchmarks.scored import MetricColumn
 from harness.phrases import better_side, count, titled
+from harness.report.answered_only import reading_of, readings_of
 from harness.report.cells import count_cell, difference_cell, metric_cell
 from harness.report.document import (
     Cell,
@@ -51,7 +52,8 @@ def breakdown(view: ConditionView, detail: Breakdown, ids: PartIds, prefix: str)
         titled(detail.title, view.condition),
         [Column(path, label) for label, path in paths.items()],
         _metrics_rows(rows, list(paths.values())),
-        caption=f"Columns: {detail.groups}; values: {detail.values}, as answered{_side(detail.better)}",
+        caption=f"Columns: {detail.groups}; values: {detail.values}, {reading_of(rows, list(paths.values()))}"
+        f"{_side(detail.better)}",
         notes=[*_group_sizes(rows, paths), *_missing(detail, paths), *_of_intervals(rows, paths)],
     )
     yield table
@@ -92,14 +94,16 @@ def matrix(view: ConditionView, detail: Matrix, ids: PartIds, prefix: str) -> It
         TableRow(name, [count_cell(max((cell.n or 0 for cell in cells), default=0)), *cells])
         for name, cells in zip(names, shares, strict=True)
     ]
+    every = [path for paths in present.values() for path in paths.values()]
     table = Table(
         ids.make(prefix, view.condition, detail.id),
         titled(detail.title, view.condition),
         [Column("n", "n"), *(Column(f"column.{column}", column) for column in columns)],
         lines,
         names=f"model / {detail.rows}",
-        caption=f"Rows: {detail.rows}; columns: {detail.columns}; values: shares of the row, as answered",
-        notes=[*_hidden(models, [path for paths in present.values() for path in paths.values()])],
+        caption=f"Rows: {detail.rows}; columns: {detail.columns}; values: shares of the row, "
+        f"{reading_of(models, every)}",
+        notes=[*_hidden(models, every)],
     )
     yield table
     for place, row in enumerate(models[:MATRICES_SHOWN]):
@@ -133,7 +137,7 @@ def against(view: ConditionView, detail: Against, ids: PartIds, prefix: str) -> 
         titled(detail.title, view.condition),
         [_measured_column(one) for one in (detail.x, detail.y)],
         _metrics_rows(rows, [detail.x.path, detail.y.path]),
-        caption="As answered",
+        caption=readings_of(rows, detail.x, detail.y),
         notes=[*_hidden(rows, [detail.x.path, detail.y.path])],
     )
     yield table
@@ -163,7 +167,7 @@ def change(view: ConditionView, detail: Change, ids: PartIds, prefix: str) -> It
             Column(f"{after.path}.difference", "difference", f"{after.label} less {before.label}"),
         ],
         [*_changes(rows, before, after)],
-        caption="As answered",
+        caption=readings_of(rows, before, after),
         notes=[*_hidden(rows, [before.path, after.path])],
     )
     yield table

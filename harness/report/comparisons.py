@@ -57,9 +57,9 @@ def _family(comparison: Comparison) -> str:
         best = ", the one with the best value" if family.chosen_by_looking else ""
         shown = f"shown are the others against {family.against}{best}"
     return (
-        f"Named before looking: {count(family.pairs, 'pair')} by {metrics}, which makes "
-        f"{count(family.tests, 'test')} at the level {family.level:g}; correction: "
-        f"{CORRECTIONS[family.correction]} over all of them; {shown}."
+        f"By default: the metric that ranks ({metrics}), all pairs of complete models. The family is "
+        f"{count(family.pairs, 'pair')}, {count(family.tests, 'test')} at the level {family.level:g}; "
+        f"correction: {CORRECTIONS[family.correction]} over all of them; {shown}."
     )
 
 

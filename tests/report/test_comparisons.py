@@ -54,8 +54,8 @@ def test_the_family_is_named_before_any_result() -> None:
     first_table = next(place for place, part in enumerate(found) if isinstance(part, Table))
     told = [part.text for part in found[:first_table] if isinstance(part, Paragraph)]
     assert told == [
-        "Named before looking: 3 pairs by fine EMR, which makes 3 tests at the level 0.05; correction: Holm "
-        "over all of them; each pair is shown.",
+        "By default: the metric that ranks (fine EMR), all pairs of complete models. The family is 3 pairs, "
+        "3 tests at the level 0.05; correction: Holm over all of them; each pair is shown.",
         "Compared on 40 of 40 cases, which all 3 have in common.",
     ]
 
