@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from harness.phrases import count
 from harness.report.cells import empty_cell, metric_cell, text_cell
 from harness.report.document import Cell, Column, Paragraph, Part, Table, TableRow
+from harness.report.even_columns import even_decimals
 from harness.report.part_ids import PartIds
 from harness.report.score_view import Json
 
@@ -33,11 +34,13 @@ def agreement_parts(score: Json, ids: PartIds, prefix: str) -> Iterator[Part]:
 
 def _table(found: Json, title: str, caption: str, table_id: str) -> Table:
     no_mean = empty_cell("a mean is made of accuracies only")
-    mean = TableRow("mean", [_number(found["mean_accuracy"]), no_mean, no_mean], "other")
+    of_rows = found["dimensions"].values()
+    places = {key: even_decimals([_metric(one[key]) for one in of_rows]) for key in ("accuracy", "kappa")}
+    mean = TableRow("mean", [_number(found["mean_accuracy"], places["accuracy"]), no_mean, no_mean], "other")
     rows = [
         TableRow(
             name,
-            [_number(one["accuracy"]), _number(one["kappa"]), text_cell(_confusion(one))],
+            [*(_number(one[key], places[key]) for key in places), text_cell(_confusion(one))],
             "other",
             [one["note"]] if one.get("note") else [],
         )
@@ -57,10 +60,14 @@ def _table(found: Json, title: str, caption: str, table_id: str) -> Table:
     )
 
 
-def _number(metric: Json) -> Cell:
+def _metric(metric: Json) -> Json:
+    return {"ci": None, "reason": None, "n": 0, **metric}
+
+
+def _number(metric: Json, decimals: int) -> Cell:
     if not metric.get("n"):
         return empty_cell(metric.get("reason") or "nothing is compared")
-    return metric_cell({"ci": None, "reason": None, **metric})
+    return metric_cell(_metric(metric), None, decimals)
 
 
 def _confusion(one: Json) -> str:

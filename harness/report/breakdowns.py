@@ -9,7 +9,8 @@ from typing import Final, Literal
 from harness.benchmarks.details import Against, Breakdown, Change, Matrix, Measured
 from harness.benchmarks.scored import MetricColumn
 from harness.phrases import better_side, count, titled
-from harness.report.cells import DECIMALS, count_cell, difference_cell, metric_cell
+from harness.report.answered_only import reading_of, readings_of
+from harness.report.cells import count_cell, difference_cell, metric_cell
 from harness.report.document import (
     Cell,
     Column,
@@ -24,9 +25,11 @@ from harness.report.document import (
     Table,
     TableRow,
 )
+from harness.report.even_columns import even_decimals, metric_rows
 from harness.report.interval_notes import interval_remarks, misleading_intervals
 from harness.report.part_ids import PartIds
 from harness.report.score_view import ConditionView, Json, metrics_of, row_name, value_of
+from harness.report.truth import hidden_intervals
 
 LINES_SHOWN: Final = 8
 """So many models are drawn as lines, the first of the leaderboard: more cannot be told apart."""
@@ -48,8 +51,9 @@ def breakdown(view: ConditionView, detail: Breakdown, ids: PartIds, prefix: str)
         ids.make(prefix, view.condition, detail.id),
         titled(detail.title, view.condition),
         [Column(path, label) for label, path in paths.items()],
-        [_metrics_row(row, list(paths.values())) for row in rows],
-        caption=f"Columns: {detail.groups}; values: {detail.values}, as answered{_side(detail.better)}",
+        _metrics_rows(rows, list(paths.values())),
+        caption=f"Columns: {detail.groups}; values: {detail.values}, {reading_of(rows, list(paths.values()))}"
+        f"{_side(detail.better)}",
         notes=[*_group_sizes(rows, paths), *_missing(detail, paths), *_of_intervals(rows, paths)],
     )
     yield table
@@ -77,23 +81,29 @@ def matrix(view: ConditionView, detail: Matrix, ids: PartIds, prefix: str) -> It
         for label, paths in detail.paths.items()
         if any(value_of(row, path) is not None for row in models for path in paths.values())
     }
-    shares = [
-        [metric_cell(row["as_answered"].get(paths.get(column, ""))) for column in columns]
-        for row in models
-        for paths in present.values()
-    ]
+    shares = metric_rows(
+        [
+            [row["as_answered"].get(paths.get(column, "")) for column in columns]
+            for row in models
+            for paths in present.values()
+        ],
+        [None] * len(columns),
+    )
     names = [f"{row_name(row)} / {label}" for row in models for label in present]
     lines = [
         TableRow(name, [count_cell(max((cell.n or 0 for cell in cells), default=0)), *cells])
         for name, cells in zip(names, shares, strict=True)
     ]
+    every = [path for paths in present.values() for path in paths.values()]
     table = Table(
         ids.make(prefix, view.condition, detail.id),
         titled(detail.title, view.condition),
         [Column("n", "n"), *(Column(f"column.{column}", column) for column in columns)],
         lines,
         names=f"model / {detail.rows}",
-        caption=f"Rows: {detail.rows}; columns: {detail.columns}; values: shares of the row, as answered",
+        caption=f"Rows: {detail.rows}; columns: {detail.columns}; values: shares of the row, "
+        f"{reading_of(models, every)}",
+        notes=[*_hidden(models, every)],
     )
     yield table
     for place, row in enumerate(models[:MATRICES_SHOWN]):
@@ -126,8 +136,9 @@ def against(view: ConditionView, detail: Against, ids: PartIds, prefix: str) -> 
         ids.make(prefix, view.condition, detail.id),
         titled(detail.title, view.condition),
         [_measured_column(one) for one in (detail.x, detail.y)],
-        [_metrics_row(row, [detail.x.path, detail.y.path]) for row in rows],
-        caption="As answered",
+        _metrics_rows(rows, [detail.x.path, detail.y.path]),
+        caption=readings_of(rows, detail.x, detail.y),
+        notes=[*_hidden(rows, [detail.x.path, detail.y.path])],
     )
     yield table
     points = [
@@ -155,15 +166,9 @@ def change(view: ConditionView, detail: Change, ids: PartIds, prefix: str) -> It
             *map(_measured_column, (before, after)),
             Column(f"{after.path}.difference", "difference", f"{after.label} less {before.label}"),
         ],
-        [
-            TableRow(
-                row_name(row),
-                [*_metrics_row(row, [before.path, after.path]).cells, _difference(row, before, after)],
-                row["kind"],
-            )
-            for row in rows
-        ],
-        caption="As answered",
+        [*_changes(rows, before, after)],
+        caption=readings_of(rows, before, after),
+        notes=[*_hidden(rows, [before.path, after.path])],
     )
     yield table
     yield Figure(
@@ -180,8 +185,19 @@ def change(view: ConditionView, detail: Change, ids: PartIds, prefix: str) -> It
     )
 
 
-def _metrics_row(row: Json, paths: Sequence[str]) -> TableRow:
-    return TableRow(row_name(row), [metric_cell(row["as_answered"].get(path)) for path in paths], row["kind"])
+def _metrics_rows(rows: Sequence[Json], paths: Sequence[str]) -> list[TableRow]:
+    found = [[row["as_answered"].get(path) for path in paths] for row in rows]
+    numbers = metric_rows(found, [None] * len(paths))
+    return [TableRow(row_name(row), cells, row["kind"]) for row, cells in zip(rows, numbers, strict=True)]
+
+
+def _changes(rows: Sequence[Json], before: Measured, after: Measured) -> Iterator[TableRow]:
+    """Yield rows of before, after and difference, all with the same decimals."""
+    found = [[row["as_answered"][one.path] for one in (before, after)] for row in rows]
+    decimals = even_decimals(metric for both in found for metric in both)
+    for row, both in zip(rows, found, strict=True):
+        cells = [metric_cell(metric, None, decimals) for metric in both]
+        yield TableRow(row_name(row), [*cells, _difference(row, before, after, decimals)], row["kind"])
 
 
 def _measured_column(one: Measured) -> Column:
@@ -192,9 +208,9 @@ def _side(better: Literal["higher", "lower"] | None) -> str:
     return "" if better is None else f"; {better_side(better)}"
 
 
-def _difference(row: Json, before: Measured, after: Measured) -> Cell:
+def _difference(row: Json, before: Measured, after: Measured, decimals: int) -> Cell:
     n = min(row["as_answered"][one.path]["n"] for one in (before, after))
-    return difference_cell(_value(row, after) - _value(row, before), n, DECIMALS)
+    return difference_cell(_value(row, after) - _value(row, before), n, decimals)
 
 
 def _group_sizes(rows: Sequence[Json], paths: Mapping[str, str]) -> Iterator[str]:
@@ -209,6 +225,10 @@ def _of_intervals(rows: Sequence[Json], paths: Mapping[str, str]) -> Iterator[st
     columns = [MetricColumn(path, ("", label)) for label, path in paths.items()]
     yield from misleading_intervals(rows, columns, "as_answered")
     yield from interval_remarks(rows, columns, "as_answered")
+
+
+def _hidden(rows: Sequence[Json], paths: Sequence[str]) -> Iterator[str]:
+    return hidden_intervals(row["as_answered"].get(path) for row in rows for path in paths)
 
 
 def _missing(detail: Breakdown, paths: Mapping[str, str]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from harness.errors import ConfigError
 from harness.nearest import nearest_or_known
 from harness.offline.scored_runs import ScoredRun, scored_run
 from harness.phrases import listed
+from harness.report.catalogue_models import models_asked, not_the_catalogues
 from harness.report.document import Report, Section
 from harness.report.evidence import all_warnings
 from harness.report.part_ids import PartIds
@@ -70,7 +71,7 @@ async def build_report(
         for run in runs
     ]
     ids = PartIds()
-    views = [_run_view(one) for one in found]
+    views = [await _run_view(store, one) for one in found]
     warned = all_warnings([one.score for one in found])
     sections: list[Section] = []
     together: list[Section] = []
@@ -105,12 +106,17 @@ def _is_graded(benchmark: Benchmark) -> bool:
     return bool(benchmark.questions) and not isinstance(benchmark, Step)
 
 
-def _run_view(scored: ScoredRun) -> RunView:
+async def _run_view(store: Store, scored: ScoredRun) -> RunView:
     score, stored = scored.score, scored.stored
     # Rows of a step are named by the conditions of the answers; what was printed of it, by its own.
     own = None if stored.manifest.step is None else next(iter(stored.conditions))
+    asked = await models_asked(store, stored.run.manifest, stored.manifest)
+    named = sorted({row["model"] for row in score["rows"] if row["kind"] == "model"})
+    others = {name: why for name in named if (why := not_the_catalogues(asked, name)) is not None}
     views = [
-        ConditionView(score, stored.benchmark, condition, published(score["benchmark"], own or condition))
+        ConditionView(
+            score, stored.benchmark, condition, published(score["benchmark"], own or condition), others
+        )
         for condition in conditions_of(score)
     ]
     return RunView(scored, views)

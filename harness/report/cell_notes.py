@@ -10,8 +10,9 @@ from typing import Final
 from harness.report.document import Cell, Table, TableRow
 
 MARK: Final = "(!)"
-"""Stands at the name of a row that must not be read without its notes."""
+"""Stands at the name of a row, and at a number, that must not be read without its notes."""
 MARK_LEGEND: Final = f"{MARK} not to be read without the notes at its name"
+CELL_LEGEND: Final = f"{MARK} at a number: not to be read without the note there"
 _N_COLUMN: Final = "n"
 
 
@@ -48,11 +49,17 @@ def table_notes(table: Table) -> TableNotes:
     said = _said_once(table)
     general = [note for note in (*table.notes, said) if note]
     general += [MARK_LEGEND] if any(row.marked for row in table.rows) else []
+    general += [CELL_LEGEND] if any(is_marked(cell) for row in table.rows for cell in row.cells) else []
     general += [f"{column.head}: {column.title}" for column in table.columns if column.title]
     texts = (note for row in table.rows for note in (*row.notes, *(cell.note for cell in row.cells)) if note)
     numbered = {note: at for at, note in enumerate(dict.fromkeys(texts), 1)}
     own = None if said is not None else {at: counted(table, row) for at, row in enumerate(table.rows)}
     return TableNotes(general, numbered, own)
+
+
+def is_marked(cell: Cell) -> bool:
+    """Tell whether a number must not be read without its note."""
+    return cell.tone == "warning" and bool(cell.note)
 
 
 def counting(table: Table) -> int | None:

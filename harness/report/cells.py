@@ -6,8 +6,9 @@ from typing import Final
 
 from harness.benchmarks.scored import MetricColumn
 from harness.report.document import Cell, Tone
-from harness.report.rounding import fixed, percent, rounded, shown, worded
+from harness.report.rounding import decimals_shown, fixed, percent, rounded, shown_to, worded
 from harness.report.score_view import Json
+from harness.report.truth import BESIDE, beside_itself, of_few_cases
 
 DECIMALS: Final = 3
 """Of a metric that no column of a table gives another number of decimals."""
@@ -19,11 +20,13 @@ EMPTY: Final = ""
 """What an empty cell shows."""
 
 
-def metric_cell(metric: Json | None, column: MetricColumn | None = None) -> Cell:
+def metric_cell(metric: Json | None, column: MetricColumn | None = None, decimals: int | None = None) -> Cell:
     """Return the cell of one number of the scores; without a value it says why. Raises ValueError without n.
 
-    What is to be said of its interval stands below the table: `interval_notes`. `column`
-    says how many decimals its paper prints, and how small or named values are shown.
+    What is to be said of its interval stands below the table (`interval_notes`), but that it leaves out the
+    number: then the cell is a warning. `column`
+    says how many decimals its paper prints, and how small or named values are shown; `decimals` are those of
+    all numbers of a column of a table (`even_columns`), None: the number stands alone.
     """
     if metric is None:
         return empty_cell("this row has no such number")
@@ -32,14 +35,31 @@ def metric_cell(metric: Json | None, column: MetricColumn | None = None) -> Cell
         return Cell(EMPTY, None, n, note=metric["reason"] or "no value")
     if not n:
         raise ValueError(f"a number is shown with its n only, and {value!r} has none")
-    low, high = metric["ci"] or (None, None)
+    low, high = shown_ends(metric)
     word = None if column is None else worded(value, column)
-    note = metric["reason"] or ""
+    beside = low is not None and beside_itself(metric)
+    note = "; ".join(filter(None, [BESIDE if beside else "", metric["reason"] or ""]))
     if word is not None:
         return Cell(word, value, n, note=note)
-    decimals = DECIMALS if column is None else column.decimals
-    text, interval = shown(value, low, high, decimals=decimals, n=n)
-    return Cell(text, value, n, low, high, interval, note, "note" if note else "plain")
+    if decimals is None:
+        decimals = decimals_shown(low, high, decimals=most_decimals(column), n=n)
+    text, interval = shown_to(value, low, high, decimals)
+    return Cell(
+        text, value, n, low, high, interval, note, "warning" if beside else "note" if note else "plain"
+    )
+
+
+def most_decimals(column: MetricColumn | None) -> int:
+    """Return how many decimals a number may have."""
+    return DECIMALS if column is None else column.decimals
+
+
+def shown_ends(metric: Json) -> tuple[float, float] | tuple[None, None]:
+    """Return the ends of the interval that is shown of a number; None where none is."""
+    if metric["ci"] is None or of_few_cases(metric):
+        return None, None
+    low, high = metric["ci"]
+    return low, high
 
 
 def absent_cell() -> Cell:
@@ -72,10 +92,10 @@ def share_cell(share: float | None, n: int, *, why_not: str = "", tone: Tone = "
 def difference_cell(
     value: float | None, n: int | None, decimals: int, why_not: str = "", note: str = ""
 ) -> Cell:
-    """Return a cell of a difference of two shown numbers, with its sign."""
+    """Return a cell of a difference of two shown numbers, with its sign and their decimals."""
     if value is None:
         return empty_cell(why_not)
-    text, _ = shown(value, None, None, decimals=decimals, n=n, signed=True)
+    text, _ = shown_to(value, None, None, decimals, signed=True)
     return Cell(text, value, n, note=note)
 
 

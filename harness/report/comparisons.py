@@ -8,6 +8,7 @@ from typing import Final
 from harness.comparison.result import (
     CORRECTIONS,
     TESTS,
+    Cases,
     Comparison,
     Difference,
     Effect,
@@ -18,7 +19,8 @@ from harness.phrases import count, listed, titled
 from harness.report.cells import count_cell, empty_cell, share_cell, text_cell
 from harness.report.document import Cell, Column, Paragraph, Part, Table, TableRow
 from harness.report.part_ids import PartIds
-from harness.report.rounding import amount, shown, shown_p
+from harness.report.rounding import amount, decimals_shown, shown, shown_p, shown_to
+from harness.report.truth import FEW_CASES, LEAST_CASES
 
 _EFFECTS: Final = (
     "effect size: d_z, mean over SD of the differences by case; r, matched-pairs rank-biserial; odds, cases "
@@ -55,9 +57,9 @@ def _family(comparison: Comparison) -> str:
         best = ", the one with the best value" if family.chosen_by_looking else ""
         shown = f"shown are the others against {family.against}{best}"
     return (
-        f"Named before looking: {count(family.pairs, 'pair')} by {metrics}, which makes "
-        f"{count(family.tests, 'test')} at the level {family.level:g}; correction: "
-        f"{CORRECTIONS[family.correction]} over all of them; {shown}."
+        f"By default: the metric that ranks ({metrics}), all pairs of complete models. The family is "
+        f"{count(family.pairs, 'pair')}, {count(family.tests, 'test')} at the level {family.level:g}; "
+        f"correction: {CORRECTIONS[family.correction]} over all of them; {shown}."
     )
 
 
@@ -87,26 +89,29 @@ def _differences(comparison: Comparison, metric: MetricResult, ids: PartIds, pre
     sized = any(one.effect is not None for one in told)
     if sized:
         heads.append(Column("effect", "effect size", numeric=False))
-    n = comparison.cases.common
+    few = comparison.cases.clusters < LEAST_CASES and any(one.low is not None for one in told)
     return Table(
         ids.make(prefix, comparison.condition, "differences", metric.path),
         titled(f"Differences in {metric.head or metric.path}", comparison.condition),
         heads,
-        [_difference_row(one, metric, n, sized=sized) for one in told],
+        [_difference_row(one, metric, comparison.cases, sized=sized) for one in told],
         names="first less second",
         caption=f"{TESTS[metric.test][:1].upper()}{TESTS[metric.test][1:]}: {metric.why}. Intervals are "
         f"{1 - comparison.family.level:.0%} percentile intervals, each by itself. "
         "Within noise: no difference was shown; it does not show that there is none",
-        notes=[_EFFECTS if sized else "no effect size: a case has no value of its own in this metric"],
+        notes=[FEW_CASES] * few
+        + [_EFFECTS if sized else "no effect size: a case has no value of its own in this metric"],
     )
 
 
-def _difference_row(one: Difference, metric: MetricResult, n: int, *, sized: bool) -> TableRow:
+def _difference_row(one: Difference, metric: MetricResult, cases: Cases, *, sized: bool) -> TableRow:
+    n = cases.common
     if one.difference is None:
         difference = empty_cell("; ".join(one.notes) or "not compared")
     else:
-        text, interval = shown(one.difference, one.low, one.high, decimals=metric.decimals, n=n, signed=True)
-        difference = Cell(text, one.difference, n, one.low, one.high, interval)
+        low, high = difference_ends(one, cases)
+        text, interval = shown_to(one.difference, low, high, difference_decimals(metric, cases), signed=True)
+        difference = Cell(text, one.difference, n, low, high, interval)
     return TableRow(
         f"{one.a} - {one.b}",
         [
@@ -120,6 +125,24 @@ def _difference_row(one: Difference, metric: MetricResult, n: int, *, sized: boo
         "other",
         one.notes,
     )
+
+
+def difference_ends(one: Difference, cases: Cases) -> tuple[float, float] | tuple[None, None]:
+    """Return the ends of the interval that is shown of a difference; of few cases, or groups, none."""
+    if one.low is None or one.high is None or cases.clusters < LEAST_CASES:
+        return None, None
+    return one.low, one.high
+
+
+def difference_decimals(metric: MetricResult, cases: Cases) -> int:
+    """Return the decimals of all differences of a metric: the most that one with an interval gets."""
+    found: dict[bool, list[int]] = {True: [], False: []}
+    for one in metric.differences:
+        if one.difference is not None:
+            low, high = difference_ends(one, cases)
+            places = decimals_shown(low, high, decimals=metric.decimals, n=cases.common)
+            found[low is not None].append(places)
+    return max(found[True] or found[False], default=metric.decimals)
 
 
 def verdict(one: Difference) -> str:

@@ -9,9 +9,11 @@ from harness.phrases import count, listed, spoken, titled
 from harness.report.cells import amount_cell, metric_cell, text_cell
 from harness.report.document import Column, Figure, Paragraph, Part, Point, Scatter, Table, TableRow
 from harness.report.effort_tables import PER_UNITS, cost_per_units, units_asked
+from harness.report.even_columns import board_decimals
 from harness.report.part_ids import PartIds
 from harness.report.rounding import amount_decimals
 from harness.report.score_view import ConditionView, Json, row_name, value_of
+from harness.report.truth import hidden_intervals
 
 LOG_FROM: Final = 30
 """Costs that differ by this factor or more are drawn on a logarithmic scale."""
@@ -58,6 +60,7 @@ def _cost_parts(
     prefix: str,
 ) -> Iterator[Part]:
     column = view.columns[0]
+    places = board_decimals(view, column.path, column)
     decimals = amount_decimals([cost for cost, *_ in known.values()])
     table = Table(
         ids.make(prefix, view.condition, "cost-score"),
@@ -72,7 +75,7 @@ def _cost_parts(
                 name,
                 [
                     amount_cell(cost, units_asked(spent), decimals),
-                    metric_cell(row["as_answered"][column.path], column),
+                    metric_cell(row["as_answered"][column.path], column, places),
                     text_cell("yes" if name in front else "no"),
                 ],
             )
@@ -80,7 +83,10 @@ def _cost_parts(
         ],
         caption="Complete models whose sends all have a price. The front is of the values alone: it knows no "
         "intervals",
-        notes=[f"the cost is not known of: {listed(unknown)}"] if unknown else [],
+        notes=[
+            *hidden_intervals(row["as_answered"][column.path] for _, _, row, _ in known.values()),
+            *([f"the cost is not known of: {listed(unknown)}"] if unknown else []),
+        ],
     )
     yield table
     costs = [cost for cost, *_ in known.values()]

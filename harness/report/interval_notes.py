@@ -14,6 +14,7 @@ from typing import Final
 from harness.benchmarks.scored import MetricColumn
 from harness.phrases import listed, spoken, whose
 from harness.report.score_view import Json, row_name
+from harness.report.truth import hidden_intervals, of_few_cases
 
 _NUMBER: Final = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _TECHNICAL: Final = ("there is none: ", "undefined in ", "percentile, as ", "an extreme resample ")
@@ -27,6 +28,7 @@ def misleading_intervals(
     rows: Sequence[Json], columns: Sequence[MetricColumn], reading: str
 ) -> Iterator[str]:
     """Say which intervals must not be taken as they stand, and why."""
+    yield from hidden_intervals(row[reading].get(column.path) for row in rows for column in columns)
     for text, where in _kinds(rows, columns, reading, technical=False):
         yield f"95 % interval: {text} ({_exactly(where, len(rows))})"
 
@@ -57,13 +59,13 @@ def _kinds(
 
 
 def _notes(metric: Json) -> Iterator[str]:
+    if of_few_cases(metric):
+        return  # nobody sees it
     yield from (note for note in (metric.get("ci_note") or "").split("; ") if note)
     if metric["value"] is None:
         return
     if metric["ci"] is None and "ci_reason" in metric:
         yield f"there is none: {metric['ci_reason']}"
-    if metric["ci"] is not None and not metric["ci"][0] <= metric["value"] <= metric["ci"][1]:
-        yield "it does not hold the number itself, as few cases decide the number: do not rely on it"
 
 
 def _with_ranges(notes: Sequence[str]) -> str:

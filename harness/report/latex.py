@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-from harness.report.cell_notes import MARK, TableNotes, table_notes
+from harness.report.cell_notes import MARK, TableNotes, is_marked, table_notes
 from harness.report.document import Cell, Report, Table, TableRow
 from harness.report.latex_text import DEFINITION, LONGEST, latex_text
 from harness.report.parts import tables
@@ -151,6 +151,7 @@ def _row(place: int, row: TableRow, notes: TableNotes) -> str:
 def _cell(cell: Cell, n: int | None, notes: TableNotes) -> str:
     text = _number(cell.text)
     shown = rf"\textbf{{{text}}}" if cell.tone == "warning" else text
+    shown += f" {MARK}" if is_marked(cell) else ""
     beside = [_number(cell.interval)] if cell.interval else []
     beside += [] if n is None else [f"n{{=}}{n:,}"]
     behind = f" ({'; '.join(beside)})" if beside else ""

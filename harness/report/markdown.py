@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from harness.report.cell_notes import MARK, TableNotes, table_notes
+from harness.report.cell_notes import MARK, TableNotes, is_marked, table_notes
 from harness.report.document import Cell, Facts, Figure, Paragraph, Part, Report, Section, Table, TableRow
 from harness.report.parts import sections
 from harness.report.plain_text import visible
@@ -109,7 +109,8 @@ def _cell(cell: Cell, n: int | None, numbers: Sequence[int]) -> str:
     shown = _bold(cell.text) if cell.tone == "warning" else markdown_text(cell.text)
     beside = [markdown_text(cell.interval)] if cell.interval else []
     beside += [] if n is None else [f"n={n:,}"]
-    return _spaced(shown, f"({'; '.join(beside)})" if beside else "", _reference(numbers))
+    mark = MARK if is_marked(cell) else ""
+    return _spaced(shown, mark, f"({'; '.join(beside)})" if beside else "", _reference(numbers))
 
 
 def _reference(numbers: Sequence[int]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from harness.phrases import spoken, titled
 from harness.report.cells import amount_cell, count_cell, difference_cell, empty_cell, metric_cell, share_cell
 from harness.report.document import Cell, Column, Paragraph, Part, Table, TableRow
+from harness.report.even_columns import even_decimals, metric_cells, metric_rows
 from harness.report.interval_notes import misleading_intervals
 from harness.report.part_ids import PartIds
 from harness.report.reading_tables import (
@@ -67,6 +68,12 @@ def without_reformatter(view: ConditionView, ids: PartIds, prefix: str) -> Itera
     if not restated:
         return
     first = view.columns[0]
+    # Before and after stand beside their difference, which has their decimals.
+    both = [row[reading].get(first.path) for row in restated for reading in (AS_ANSWERED, WITHOUT)]
+    places = even_decimals(both, first)
+    numbers = metric_rows(
+        [[row[WITHOUT].get(column.path) for column in view.columns] for row in restated], view.columns
+    )
     head = [
         Column("reformatted", "restated", "answers that the reformatter restated"),
         Column("reformatted.share", "share", "of all units"),
@@ -77,14 +84,14 @@ def without_reformatter(view: ConditionView, ids: PartIds, prefix: str) -> Itera
         ids.make(prefix, view.condition, "without-reformatter"),
         titled("Scores without the reformatter", view.condition),
         [*head, *map(metric_column, view.columns)],
-        [_without_row(view, row) for row in restated],
+        [_without_row(view, row, places, cells) for row, cells in zip(restated, numbers, strict=True)],
         caption="As answered, but a restated answer counts as the worst value too, as if nobody had restated "
         "it. Only models with restated answers are listed",
         notes=[*misleading_intervals(restated, view.columns, WITHOUT), sides(view.columns)],
     )
 
 
-def _without_row(view: ConditionView, row: Json) -> TableRow:
+def _without_row(view: ConditionView, row: Json, places: int, numbers: Sequence[Cell]) -> TableRow:
     first, units = view.columns[0], row["outcomes"]["reformatted"]
     before, after = row[AS_ANSWERED].get(first.path), row[WITHOUT].get(first.path)
     difference = None
@@ -95,9 +102,10 @@ def _without_row(view: ConditionView, row: Json) -> TableRow:
         [
             count_cell(units),
             share_cell(units / row["n_units"], row["n_units"]),
-            metric_cell(before, first),
-            difference_cell(difference, after["n"] if after else None, first.decimals, "no value"),
-            *(metric_cell(row[WITHOUT].get(column.path), column) for column in view.columns),
+            metric_cell(before, first, places),
+            difference_cell(difference, after["n"] if after else None, places, "no value"),
+            metric_cell(after, first, places),
+            *numbers[1:],
         ],
         row["kind"],
     )
@@ -110,6 +118,7 @@ def common_cases(view: ConditionView, ids: PartIds, prefix: str) -> Iterator[Par
         return
     column = next((one for one in view.columns if one.path == common["metric"]), None)
     rows = sorted(common["rows"], key=lambda row: (row["rank"] is None, row["rank"] or 0, row["model"]))
+    numbers = metric_cells([{"ci": None, "reason": None, **row} for row in rows], column)
     yield Table(
         ids.make(prefix, view.condition, "common-cases"),
         titled("Ranks on the common cases", view.condition),
@@ -120,10 +129,10 @@ def common_cases(view: ConditionView, ids: PartIds, prefix: str) -> Iterator[Par
                 [
                     empty_cell("no value") if row["rank"] is None else Cell(str(row["rank"]), row["rank"]),
                     count_cell(row["n"]),
-                    metric_cell({"ci": None, "reason": None, **row}, column),
+                    number,
                 ],
             )
-            for row in rows
+            for row, number in zip(rows, numbers, strict=True)
         ],
         caption=f"The {common['n_cases']:,} cases that all complete models could be asked; the others of the "
         "leaderboard are not the same for all of them",

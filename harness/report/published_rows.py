@@ -16,9 +16,11 @@ from harness.report.cells import (
     text_cell,
 )
 from harness.report.document import Column, Part, Table, TableRow
+from harness.report.even_columns import board_decimals
 from harness.report.part_ids import PartIds
 from harness.report.published import PublishedValue
 from harness.report.score_view import ConditionView, Json, row_name
+from harness.report.truth import hidden_intervals
 
 
 def published_rows(view: ConditionView, leading: int) -> Iterator[TableRow]:
@@ -57,6 +59,9 @@ def published_differences(view: ConditionView, ids: PartIds, prefix: str) -> Ite
         for one in view.printed
         if one.model in rows or one.path not in shown
     ]
+    absent = list(
+        dict.fromkeys(one.subject for one in view.printed if one.model not in rows and one.path not in shown)
+    )
     if lines:
         yield Table(
             ids.make(prefix, view.condition, "published"),
@@ -71,9 +76,17 @@ def published_differences(view: ConditionView, ids: PartIds, prefix: str) -> Ite
             ],
             lines,
             names="model",
-            caption="A difference is shown only where the same model was measured here by the same metric in "
-            "the same condition. The paper's cases, prompts, dates and decoding may be others than those "
-            "here: a difference alone is no evidence of a fault on either side",
+            caption="What was printed of models of this run, and of others in metrics that are no column of "
+            "the leaderboard, which has the rest. A difference is shown only where the same model was "
+            "measured here by the same metric in the same condition. The paper's cases, prompts, dates and "
+            "decoding may be others than those here: a difference alone is no evidence of a fault on either "
+            "side",
+            notes=[
+                *([f"not compared, as they are not in this run: {', '.join(absent)}"] if absent else []),
+                *hidden_intervals(
+                    rows[one.model]["as_answered"].get(one.path) for one in view.printed if one.model in rows
+                ),
+            ],
         )
 
 
@@ -81,6 +94,8 @@ def why_not_compared(view: ConditionView, row: Json | None, path: str) -> str | 
     """Return why a printed number is not held against a row's; None where it may be."""
     if row is None:
         return "this model is not in this run"
+    if row["model"] in view.others:
+        return view.others[row["model"]]
     if view.score["synthetic"]:
         return "the cases here are synthetic, not the paper's"
     if row["incomplete"]:
@@ -95,19 +110,25 @@ def _line(
     view: ConditionView, one: PublishedValue, row: Json | None, column: MetricColumn | None
 ) -> TableRow:
     why = why_not_compared(view, row, one.path)
+    told = [] if row is None else [f"not compared: {why}" if why else "", _rules(view)]
+    note = "; ".join(filter(None, [*told, one.note or ""]))
     decimals = _decimals(view, one.path)
     metric = None if row is None else row["as_answered"].get(one.path)
+    ours = board_decimals(view, one.path, column)
     difference = None if why is not None or metric is None else metric["value"] - one.value
+    numbers = [absent_cell(), absent_cell()]  # of whom nothing is measured, the table says once why
+    if row is not None:
+        numbers = [
+            empty_cell(why or "") if metric is None else metric_cell(metric, column, ours),
+            difference_cell(difference, metric["n"] if metric else None, min(decimals, ours), why or ""),
+        ]
     return TableRow(
         one.subject if row is None else row_name(row),
         [
             text_cell(one.path if column is None else spoken(column)),
             printed_cell(one.value, one.low, one.high, decimals),
-            empty_cell(why or "") if metric is None else metric_cell(metric, column),
-            difference_cell(difference, metric["n"] if metric else None, decimals, why or ""),
-            text_cell(
-                "; ".join(filter(None, (f"not compared: {why}" if why else "", _rules(view), one.note or "")))
-            ),
+            *numbers,
+            text_cell(note) if note else absent_cell(),
             text_cell(one.source),
         ],
         "published",

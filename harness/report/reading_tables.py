@@ -9,8 +9,9 @@ from typing import Final
 from harness.benchmarks.scored import MetricColumn
 from harness.outcomes import UnitOutcome
 from harness.phrases import as_sentence, better_side, listed, spoken, titled
-from harness.report.cells import absent_cell, count_cell, empty_cell, metric_cell, share_cell
+from harness.report.cells import absent_cell, count_cell, empty_cell, share_cell
 from harness.report.document import Cell, Column, Table, TableRow
+from harness.report.even_columns import metric_rows
 from harness.report.interval_notes import interval_remarks, misleading_intervals
 from harness.report.published_rows import published_notes, published_rows
 from harness.report.score_view import ConditionView, Json, may_rank, row_name
@@ -42,7 +43,13 @@ def reading_table(
     head: Sequence[Column] = (RANK, N, COVERAGE) if ranked else (N, COVERAGE)
     if reading != AS_ANSWERED:  # what they are is said at the table before
         head = [replace(one, title="") for one in head]
-    shown = [_row(view, row, reading, ranked, truths.get((row["kind"], row["model"]))) for row in rows]
+    numbers = metric_rows(
+        [[row[reading].get(column.path) for column in view.columns] for row in rows], view.columns
+    )
+    shown = [
+        _row(view, row, reading, ranked, truths.get((row["kind"], row["model"])), cells)
+        for row, cells in zip(rows, numbers, strict=True)
+    ]
     if reading == AS_ANSWERED:
         shown += published_rows(view, leading=len(head))
     one_reading = view.table.one_reading
@@ -71,14 +78,21 @@ def sides(columns: Sequence[MetricColumn]) -> str:
     return "; ".join(f"{side}: {', '.join(heads)}" for side, heads in told.items() if heads)
 
 
-def _row(view: ConditionView, row: Json, reading: str, ranked: bool, truth: RowTruth | None) -> TableRow:
+def _row(
+    view: ConditionView,
+    row: Json,
+    reading: str,
+    ranked: bool,
+    truth: RowTruth | None,
+    numbers: Sequence[Cell],
+) -> TableRow:
     n = view.n(row, reading)
     coverage = share_cell(row["coverage"] if n else None, _applicable(row), why_not="no unit applies")
     cells = [
         *([rank_cell(row)] if ranked else []),
         count_cell(n),
         coverage,
-        *(metric_cell(row[reading].get(column.path), column) for column in view.columns),
+        *numbers,
     ]
     said = RowTruth((), False) if truth is None or reading != AS_ANSWERED else truth
     return TableRow(row_name(row), cells, row["kind"], said.notes, said.marked)

@@ -19,9 +19,12 @@ PART_OF_CASE: Final = 10
 """And at least this part of 1/n: so one decimal below n = 10, two below 100, three below 1,000."""
 
 RULE: Final = (
-    f"A number and its interval are shown with the same decimals: as many as keep the last digit worth at "
-    f"least 1/{PART_OF_HALF_WIDTH} of the interval's half-width and 1/{PART_OF_CASE} of 1/n, and never more "
-    f"than the column has. All digits stand in the JSON, and in the CSV beside what is shown."
+    f"A number gets as many decimals as keep the last digit worth at least 1/{PART_OF_HALF_WIDTH} of the "
+    f"interval's half-width and 1/{PART_OF_CASE} of 1/n, and never more than its column has. All numbers and "
+    "ends of intervals in a column of a table are shown with the same decimals: the most that any of its "
+    "rows with an interval gets, so that no digit is drawn for the most precise row; of a less precise row "
+    "the last digits may be. Published numbers are shown as printed. All digits stand in the JSON, and in "
+    "the CSV beside what is shown."
 )
 """The rule in plain words, for the methods of a report."""
 
@@ -50,12 +53,19 @@ def shown(
     rounding would make them so, the low one is rounded down and the high one up. Raises ValueError for what
     is not finite, for one end without the other, and where `low` is above `high`.
     """
-    places = decimals_shown(low, high, decimals=decimals, n=n)
+    return shown_to(value, low, high, decimals_shown(low, high, decimals=decimals, n=n), signed=signed)
+
+
+def shown_to(
+    value: float, low: float | None, high: float | None, decimals: int, *, signed: bool = False
+) -> tuple[str, str]:
+    """Return a number and its interval as `shown` does, with just so many decimals. Raises as that."""
+    decimals_shown(low, high, decimals=decimals)  # refuses ends that are no interval
     if not math.isfinite(value):
         raise ValueError(f"{value!r} is no number that can be shown")
-    text = rounded(value, places)
+    text = rounded(value, decimals)
     plus = "+" if signed and any(digit in text for digit in "123456789") and value > 0 else ""
-    return plus + text, "" if low is None or high is None else _interval(low, high, places)
+    return plus + text, "" if low is None or high is None else _interval(low, high, decimals)
 
 
 def decimals_shown(low: float | None, high: float | None, *, decimals: int, n: int | None = None) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -26,6 +26,8 @@ class ConditionView:
     condition: str
     printed: Sequence[PublishedValue] = ()
     """What the benchmark's paper printed of this condition."""
+    others: Mapping[str, str] = field(default_factory=dict)
+    """Models that are not the catalogue's of that name -> why: no paper printed anything of them."""
 
     @cached_property
     def table(self) -> ScoreTable:

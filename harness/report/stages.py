@@ -13,11 +13,14 @@ from harness.report.part_ids import PartIds
 from harness.report.score_view import ConditionView, Json, row_name
 from harness.report.truth import UNUSABLE_SHARE, unusable_share
 
+_LEFT_OUT: Final = frozenset({UnitOutcome.NOT_APPLICABLE, UnitOutcome.CASE_ERROR})
+"""Ends that are nobody's failure: the unit does not apply to the model, or its case cannot be sent."""
+
 _GROUPS: Final = (
     ("usable", USABLE),
     ("unusable", UNUSABLE),
     ("nobody's answer", INCOMPLETE),
-    ("left out", frozenset({UnitOutcome.NOT_APPLICABLE, UnitOutcome.CASE_ERROR})),
+    ("left out", _LEFT_OUT),
 )
 
 FIRST: Final = "attempt-1"
@@ -25,7 +28,7 @@ REFORMATTER: Final = "reformatter"
 
 
 def outcomes(view: ConditionView, ids: PartIds, prefix: str) -> Iterator[Part]:
-    """Yield how the units of each model ended, and the failures as shares of its units."""
+    """Yield how the units of each model ended, and the failures as shares of those that apply to it."""
     models = [row for row in view.models if row["n_units"]]
     if not models:
         return
@@ -42,23 +45,35 @@ def outcomes(view: ConditionView, ids: PartIds, prefix: str) -> Iterator[Part]:
         caption=f"A unit is a case asked of a model once. {_meanings(kinds)}",
     )
     yield table
-    failed = [kind for kind in kinds if kind not in USABLE]
-    if failed:
-        yield Figure(
-            ids.make(table.id, "figure"),
-            titled("Failures by kind", view.condition),
-            f"Shares of the units of {count(len(models), 'model')} that ended as "
-            f"{', '.join(map(_spoken, failed))}.",
-            Stacked(
-                [row_name(row) for row in models],
-                {
-                    _spoken(kind): [row["outcomes"].get(kind, 0) / row["n_units"] for row in models]
-                    for kind in failed
-                },
-                "share of units",
-            ),
-            table.id,
-        )
+    yield from _failures(view, models, kinds, table, ids)
+
+
+def _failures(
+    view: ConditionView, models: Sequence[Json], kinds: Sequence[UnitOutcome], table: Table, ids: PartIds
+) -> Iterator[Part]:
+    """Yield the figure of failures; units that are left out are none, and not what shares are of."""
+    failed = [kind for kind in kinds if kind not in USABLE | _LEFT_OUT]
+    applied = [(row, of) for row in models if (of := _applicable(row))]
+    if not failed or not applied:
+        return
+    left = [_spoken(kind) for kind in kinds if kind in _LEFT_OUT]
+    yield Figure(
+        ids.make(table.id, "figure"),
+        titled("Failures by kind", view.condition),
+        f"Shares of the units of {count(len(applied), 'model')} that ended as "
+        f"{', '.join(map(_spoken, failed))}.",
+        Stacked(
+            [row_name(row) for row, _ in applied],
+            {_spoken(kind): [row["outcomes"].get(kind, 0) / of for row, of in applied] for kind in failed},
+            "share of the units that apply" if left else "share of units",
+        ),
+        table.id,
+        f"Left out, as no failure of the model: {', '.join(left)}" if left else "",
+    )
+
+
+def _applicable(row: Json) -> int:
+    return int(row["n_units"] - sum(row["outcomes"].get(kind, 0) for kind in _LEFT_OUT))
 
 
 def _outcome_row(row: Json, kinds: Sequence[UnitOutcome]) -> TableRow:

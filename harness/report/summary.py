@@ -13,9 +13,10 @@ from harness.comparison.result import Comparison, Difference, MetricResult, Verd
 from harness.outcomes import UNUSABLE, USABLE, UnitOutcome
 from harness.phrases import count, listed, spoken
 from harness.report.cells import metric_cell
-from harness.report.comparisons import p_cell
+from harness.report.comparisons import difference_decimals, difference_ends, p_cell
 from harness.report.document import Facts, Table
-from harness.report.rounding import percent, shown
+from harness.report.even_columns import board_decimals
+from harness.report.rounding import percent, shown_to
 from harness.report.run_comparisons import Compared
 from harness.report.score_view import ConditionView, Json, RunView, may_rank, row_name
 from harness.report.truth import against_baselines, saturated, unranked, unusable_answers
@@ -61,7 +62,8 @@ def _condition(run: str, view: ConditionView, result: Comparison | None) -> Iter
         yield f"None of {count(len(view.models), 'model')} has a rank by {spoken(column)}."
         return
     first = [row for row in ranked if row["rank"] == ranked[0]["rank"]]
-    cell = metric_cell(ranked[0]["as_answered"].get(column.path), column)
+    decimals = board_decimals(view, column.path, column)
+    cell = metric_cell(ranked[0]["as_answered"].get(column.path), column, decimals)
     names = listed(map(row_name, first))
     of = f"of {count(len(ranked), 'ranked model')} by {spoken(column)}"
     place = f"{names} share rank 1" if len(first) > 1 else f"{names} is first"
@@ -120,7 +122,9 @@ def _told(lead: Difference, metric: MetricResult, result: Comparison, repeats: i
     fewer = f" with {count(result.cases.repeats, 'repeat')} each" if result.cases.repeats != repeats else ""
     if lead.difference is None:
         return f"{lead.a} and {lead.b} could not be compared on {count(n, 'case')}: {'; '.join(lead.notes)}"
-    text, interval = shown(lead.difference, lead.low, lead.high, decimals=metric.decimals, n=n, signed=True)
+    low, high = difference_ends(lead, result.cases)
+    decimals = difference_decimals(metric, result.cases)
+    text, interval = shown_to(lead.difference, low, high, decimals, signed=True)
     between = f"{lead.a} less {lead.b}, the next, is {text} on {count(n, 'common case')}{fewer}"
     adjusted = p_cell(lead.adjusted, n).text
     p = "" if lead.adjusted is None else f"adjusted p {adjusted if adjusted[0] == '<' else f'= {adjusted}'}"

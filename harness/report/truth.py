@@ -6,7 +6,7 @@ of `Score.to_json()`; a rule that finds nothing to say returns nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +16,7 @@ from harness.outcomes import UNUSABLE, USABLE, UnitOutcome
 from harness.phrases import count, listed, spoken
 from harness.report.rounding import RULE, percent
 from harness.report.score_view import Json, metrics_of, row_name
+from harness.scoring.proportions import CLOPPER_PEARSON
 from harness.scoring.rank_stability import TIE
 from harness.served_models import served_notes
 
@@ -30,6 +31,19 @@ SATURATED_SHARE: Final = 0.5
 """A metric of which the reference of another case reaches this share of the best value is called saturated:
 half or more of its scale is then earned by what all references have in common, and not by the case.
 """
+
+LEAST_CASES: Final = 10
+"""No interval of fewer cases is shown: a bootstrap of fewer resamples a handful of values, so that its ends
+are some of these. Exact intervals of shares hold at any n, and stay.
+"""
+
+FEW_CASES: Final = (
+    f"no interval below {LEAST_CASES} cases: a bootstrap of fewer resamples a handful of values"
+)
+"""What a table says of the intervals that it does not show."""
+
+BESIDE: Final = "its 95 % interval does not hold it, as few cases decide the number: do not rely on it"
+"""What a number says whose interval leaves it out."""
 
 THRESHOLDS: Final[Sequence[tuple[str, str]]] = (
     (
@@ -52,6 +66,7 @@ THRESHOLDS: Final[Sequence[tuple[str, str]]] = (
         "only complete models with a value from every repeat have a rank; values that differ by less than "
         f"{TIE:g} share one",
     ),
+    ("few cases", f"{FEW_CASES}; exact intervals of shares hold at any n, and stay"),
     ("rounding", RULE),
 )
 """What is printed of these rules: name, rule."""
@@ -160,9 +175,33 @@ def _standing(metric: Json, baseline: float, column: MetricColumn) -> str | None
         return "no better than"
     if (value < baseline) == (column.better == "higher"):
         return "worse than"
+    if of_few_cases(metric):
+        return f"not clearly better (n is below {LEAST_CASES}) than"
     if metric["ci"] is not None and metric["ci"][0] <= baseline <= metric["ci"][1]:
         return "not clearly better (it lies within the 95 % interval) than"
     return None
+
+
+def of_few_cases(metric: Json | None) -> bool:
+    """Tell whether a number has an interval that is not shown, as it is of fewer than `LEAST_CASES` cases."""
+    if metric is None or metric["ci"] is None:
+        return False
+    return bool(metric["n"] < LEAST_CASES and metric.get("ci_method") != CLOPPER_PEARSON)
+
+
+def hidden_intervals(metrics: Iterable[Json | None]) -> Iterator[str]:
+    """Say, once for a table, why numbers of it have no interval that the scores have."""
+    if any(map(of_few_cases, metrics)):
+        yield FEW_CASES
+
+
+def beside_itself(metric: Json) -> bool:
+    """Tell whether a number lies outside its own interval, whose ends are rounded."""
+    if metric["ci"] is None or metric["value"] is None:
+        return False
+    error = TIE * max(1.0, abs(metric["value"]))
+    low, high = metric["ci"]
+    return not low - error <= metric["value"] <= high + error
 
 
 def saturated(

@@ -93,10 +93,18 @@ def score(rows: Sequence[Mapping[str, Any]], **changes: Any) -> dict[str, Any]:
     }
 
 
-def view(rows: Sequence[Mapping[str, Any]], *, printed: Sequence[Any] = (), **changes: Any) -> ConditionView:
+def view(
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    printed: Sequence[Any] = (),
+    others: Mapping[str, str] | None = None,
+    **changes: Any,
+) -> ConditionView:
     """Return the rows as one condition of triage."""
     condition = rows[0]["condition"] if rows else "both"
-    return ConditionView(score(rows, **changes), get_benchmark("triage"), condition, tuple(printed))
+    return ConditionView(
+        score(rows, **changes), get_benchmark("triage"), condition, tuple(printed), others or {}
+    )
 
 
 def columns(*paths: str, better: Any = "higher", best: float | None = 1.0) -> tuple[MetricColumn, ...]:

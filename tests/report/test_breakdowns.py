@@ -11,6 +11,7 @@ from harness.benchmarks.details import Against, Breakdown, Change, Matrix, Measu
 from harness.report.breakdowns import LINES_SHOWN, MATRICES_SHOWN, against, breakdown, change, matrix
 from harness.report.document import Figure, HeatMap, Joined, Lines, Scatter, Table
 from harness.report.part_ids import PartIds
+from harness.report.truth import FEW_CASES
 
 GROUPS = {"one": "g.1", "two": "g.2", "none": "g.3"}
 
@@ -52,6 +53,52 @@ def test_notes_on_intervals_are_one_line_a_kind_and_the_last() -> None:
         "left out, as no row has a value there: none",
         "95 % interval: undefined in 1 to 84 of 2,000 resamples, left out (all columns: a)",
     ]
+
+
+def test_tables_of_few_cases_have_no_intervals_and_say_why_once() -> None:
+    few = metric((0.5, 0.4, 0.6), 9)
+    shown = view([row(name, {"g.1": few, "g.2": few}) for name in ("a", "b")])
+    x, y = Measured("g.1", "one"), Measured("g.2", "two")
+    for parts in (
+        breakdown(shown, detail(), PartIds(), "night"),
+        against(shown, Against("a", "Against", x, y), PartIds(), "night"),
+        change(shown, Change("c", "Change", x, y), PartIds(), "night"),
+        matrix(shown, Matrix("m", "Matrix", {"r": {"c": "g.1"}}, rows="r", columns="c"), PartIds(), "night"),
+    ):
+        table = next(part for part in parts if isinstance(part, Table))
+        assert [note for note in table.notes if note == FEW_CASES] == [FEW_CASES]
+        assert not any(cell.interval for line in table.rows for cell in line.cells)
+
+
+def test_a_caption_says_where_unusable_answers_are_left_out() -> None:
+    ended = {"valid": 10, "truncated": 14}
+    both = {"g.1": metric(0.5, 24), "g.2": metric(0.25, 24)}
+    only = {"g.1": metric(0.5, 10), "g.2": metric(0.25, 10)}
+    x, y = Measured("g.1", "one"), Measured("g.2", "two")
+    captions = {}
+    for name, answered, outcomes in (
+        ("counted", both, ended),
+        ("left out", only, ended),
+        ("none", only, {"valid": 10}),
+        ("mixed", {"g.1": both["g.1"], "g.2": only["g.2"]}, ended),
+    ):
+        shown = view([row("a", answered, valid=only, outcomes=outcomes)])
+        found = [
+            next(iter(breakdown(shown, detail(), PartIds(), "night"))),
+            next(iter(against(shown, Against("a", "Against", x, y), PartIds(), "night"))),
+        ]
+        captions[name] = [one.caption for one in found if isinstance(one, Table)]
+    counted, only_answers = "as answered", "of answered cases: an unusable answer is left out"
+    assert captions == {
+        "counted": [_caption(counted), "As answered"],
+        "left out": [_caption(only_answers), only_answers.capitalize()],
+        "none": [_caption(counted), "As answered"],
+        "mixed": [_caption(counted), f"One: as answered; two: {only_answers}"],
+    }
+
+
+def _caption(reading: str) -> str:
+    return f"Columns: group; values: score, {reading}; higher is better"
 
 
 def test_columns_are_not_explained_by_what_their_heads_say() -> None:

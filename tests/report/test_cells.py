@@ -17,6 +17,7 @@ from harness.report.cells import (
     share_cell,
 )
 from harness.report.rounding import amount, amount_decimals, shown
+from harness.report.truth import BESIDE, LEAST_CASES
 
 COLUMN = MetricColumn("x", ("", "x"), 3)
 
@@ -44,6 +45,30 @@ def test_a_mean_of_some_repeats_alone_says_so_and_intervals_are_not_told_of_cell
     assert metric_cell(partly).note == "1 of 3 repeats have no value: nobody graded it"
     assert metric_cell(partly).tone == "note"
     assert metric_cell(metric((0.5, 0.4, 0.6), ci_note="it may be too narrow")).note == ""
+
+
+@pytest.mark.parametrize(("n", "interval"), [(2, ""), (LEAST_CASES - 1, ""), (LEAST_CASES, "0.0-1.0")])
+def test_no_bootstrap_interval_of_few_cases_is_shown(n: int, interval: str) -> None:
+    cell = metric_cell(metric((0.5, 0.0, 1.0), n))
+    assert (cell.value, cell.n, cell.interval[:2]) == (0.5, n, interval[:2])
+    assert ((cell.low, cell.high) == (None, None)) is (interval == "")
+    assert cell.text[:3] == "0.5"
+
+
+def test_an_exact_interval_of_few_cases_stays() -> None:
+    exact = metric_cell(metric((0.5, 0.013, 0.987), 2, ci_method="clopper-pearson"))
+    assert (exact.low, exact.high, exact.interval) == (0.013, 0.987, "0.0-1.0")
+
+
+def test_a_number_outside_its_own_interval_is_marked_where_it_stands() -> None:
+    for beside in (metric((0.5, 0.6, 0.7)), metric((0.5, 0.3, 0.4))):
+        cell = metric_cell(beside)
+        assert (cell.tone, cell.note) == ("warning", BESIDE)
+    partly = metric((0.5, 0.6, 0.7)) | {"reason": "1 of 3 repeats has no value"}
+    assert metric_cell(partly).note == f"{BESIDE}; 1 of 3 repeats has no value"
+    third = 1 / 3
+    assert metric_cell(metric((third, round(third, 9), round(third, 9)))).tone == "plain"
+    assert metric_cell(metric((0.5, 0.6, 0.7), 5)).tone == "plain"  # not shown, so nothing to mark
 
 
 def test_small_and_named_values_are_shown_as_their_column_says() -> None:

@@ -15,6 +15,7 @@ from harness.comparison.result import Comparison, Difference
 from harness.report.comparisons import comparison_parts, p_cell, verdict
 from harness.report.document import Paragraph, Table
 from harness.report.part_ids import PartIds
+from harness.report.truth import FEW_CASES
 
 TRIAGE = get_benchmark("triage")
 CONVENTIONS = chosen_conventions(TRIAGE, {})
@@ -53,8 +54,8 @@ def test_the_family_is_named_before_any_result() -> None:
     first_table = next(place for place, part in enumerate(found) if isinstance(part, Table))
     told = [part.text for part in found[:first_table] if isinstance(part, Paragraph)]
     assert told == [
-        "Named before looking: 3 pairs by fine EMR, which makes 3 tests at the level 0.05; correction: Holm "
-        "over all of them; each pair is shown.",
+        "By default: the metric that ranks (fine EMR), all pairs of complete models. The family is 3 pairs, "
+        "3 tests at the level 0.05; correction: Holm over all of them; each pair is shown.",
         "Compared on 40 of 40 cases, which all 3 have in common.",
     ]
 
@@ -70,6 +71,16 @@ def test_a_real_difference_is_named_and_noise_is_called_noise() -> None:
     first = table.rows[0].cells[0]
     assert (first.value, first.n, first.text[0]) == (0.5, CASES, "+")
     assert "does not show that there is none" in table.caption
+
+
+def test_differences_of_few_cases_have_no_interval_and_say_why() -> None:
+    found = compared(30, 10)
+    few = replace(found, cases=replace(found.cases, clusters=9))
+    for comparison, notes in ((found, 0), (few, 1)):
+        told = [*comparison_parts(comparison, PartIds(), "triage")]
+        table = next(part for part in told if isinstance(part, Table))
+        assert list(table.notes).count(FEW_CASES) == notes
+        assert bool(table.rows[0].cells[0].interval) is not bool(notes)
 
 
 def test_many_models_are_shown_against_the_best_and_the_family_stays_all_pairs() -> None:

@@ -172,6 +172,23 @@ def test_units_are_counted_by_how_they_ended_and_failures_drawn_as_shares() -> N
     assert sum(map(sum, figure.drawing.parts.values())) <= 1
 
 
+def test_units_that_do_not_apply_are_no_failures_and_not_what_shares_are_of() -> None:
+    ended = {"valid": 5, "refused": 5, "not_applicable": 9, "case_error": 1}
+    rows = [
+        row("a", {MAIN: 0.5}, outcomes=ended),
+        row("b", {MAIN: None}, outcomes={"not_applicable": 20}),
+    ]
+    table, figure = outcomes(view(rows), PartIds(), "night")
+    assert isinstance(table, Table)
+    assert by_column(table, "a")["not_applicable"].value == 9
+    assert isinstance(figure, Figure)
+    assert isinstance(figure.drawing, Stacked)
+    assert (figure.drawing.rows, figure.drawing.parts) == (["a"], {"refused": [0.5]})
+    assert figure.drawing.x_title == "share of the units that apply"
+    assert figure.caption == "Left out, as no failure of the model: not applicable, case error"
+    assert len([*outcomes(view(rows[1:]), PartIds(), "night")]) == 1
+
+
 def test_without_failures_there_is_no_figure_of_them() -> None:
     assert len([*outcomes(view([row("a", {MAIN: 0.5})]), PartIds(), "night")]) == 1
     assert [*outcomes(view([row("r", {MAIN: 0.5}, kind="rater")]), PartIds(), "night")] == []

@@ -369,3 +369,15 @@ def test_equal_notes_have_one_number_and_marked_rows_are_explained() -> None:
     assert notes.numbered == {"else": 1, "why": 2}
     assert [one for one in notes.general if "(!)" in one]
     assert "row 0 (!)" in markdown(a_report(table)) and "row 0 (!)" in latex_table(table)
+
+
+def test_a_number_that_needs_its_note_is_marked_in_every_text() -> None:
+    doubtful = Cell("0.85", 0.85, 24, 0.87, 1.0, "0.87-1.00", "outside its own interval", "warning")
+    table = a_table(doubtful, Cell("0.50", 0.5, 24, 0.4, 0.6, "0.40-0.60"))
+    legend = "(!) at a number: not to be read without the note there"
+    assert r"**0.85** (!) (0.87-1.00) \[1\] | 0.50 (0.40-0.60)" in markdown(a_report(table))
+    assert r"\textbf{0.85} (!) (0.87-1.00)" in latex_table(table)
+    assert table_notes(table).general.count(legend) == 1
+    unsaid = a_table(replace(doubtful, note=""))
+    assert legend not in table_notes(unsaid).general
+    assert "(!)" not in markdown(a_report(unsaid))

@@ -7,6 +7,7 @@ from typing import Any
 from report.score_examples import columns, metric, row
 
 from harness.report.interval_notes import interval_remarks, misleading_intervals
+from harness.report.truth import FEW_CASES
 
 ANY = columns("x")
 
@@ -32,10 +33,16 @@ def test_what_is_doubtful_is_told_with_whose_it_is() -> None:
     ]
     assert misleading(rows) == [
         "95 % interval: it may be too narrow (x: alpha)",
-        "95 % interval: it does not hold the number itself, as few cases decide the number: do not rely on "
-        "it (x: beta)",
-    ]
+    ]  # that an interval leaves out its number stands at that number
     assert remarks(rows) == ["95 % interval: an extreme resample is an endpoint (x: alpha)"]
+
+
+def test_of_intervals_that_are_not_shown_one_note_says_why_and_no_other_is_about_them() -> None:
+    few = metric((1.0, 0.0, 2.0), 2, ci_note="it may be too narrow; undefined in 84 of 2000 resamples")
+    rows = [row("alpha", {"x": few}), row("beta", {"x": few})]
+    assert misleading(rows) == [FEW_CASES]
+    assert remarks(rows) == []
+    assert misleading([row("alpha", {"x": metric((1.0, 0.0, 2.0), 2, ci_method="clopper-pearson")})]) == []
 
 
 def test_why_there_is_none_is_technical_as_the_cell_shows_it_too() -> None:

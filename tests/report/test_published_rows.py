@@ -80,6 +80,21 @@ def test_what_is_not_the_same_is_not_compared(ours: Any, changes: Any, why: str)
     assert cell(table, "gemini-3-flash", "note").text == f"not compared: {why}"
 
 
+def test_of_models_that_are_not_in_the_run_one_sentence_says_so() -> None:
+    others = [printed(name, "elsewhere", 0.5) for name in ("GPT-8", "GPT-9")]
+    found = view([OURS], printed=[*PRINTED, *others])
+    table = tables(readings(found, PartIds(), "night"))["night-both-published"]
+    absent = [one for one in table.rows if one.name in ("GPT-8", "GPT-9")]
+    assert [[cell.text for cell in one.cells] for one in absent] == [
+        ["elsewhere", "0.5", "-", "-", "-", "Table 1"]
+    ] * 2
+    assert not any(cell.note for one in absent for cell in one.cells)
+    assert list(table.notes) == ["not compared, as they are not in this run: GPT-8, GPT-9"]
+    assert "metrics that are no column of the leaderboard, which has the rest" in table.caption
+    alone = tables(readings(view([OURS], printed=PRINTED), PartIds(), "night"))["night-both-published"]
+    assert list(alone.notes) == []
+
+
 def test_nothing_published_changes_nothing() -> None:
     found = tables(leaderboard(view([OURS]), PartIds(), "night"))
     assert list(found) == ["night-both"]

@@ -8,6 +8,7 @@ from report.score_examples import columns, incomplete, metric, row, table
 from harness.offline.score_ranking import UNRANKED
 from harness.report.table_truth import differing_n, own_n, trivially_best
 from harness.report.truth import (
+    LEAST_CASES,
     SATURATED_SHARE,
     THRESHOLDS,
     UNUSABLE_SHARE,
@@ -198,3 +199,14 @@ def test_each_threshold_is_printed() -> None:
     assert f"{UNUSABLE_SHARE:.0%}" in printed["unusable answers"]
     assert f"{SATURATED_SHARE:.0%}" in printed["saturated metrics"]
     assert "half-width" in printed["rounding"]
+    assert f"below {LEAST_CASES} cases" in printed["few cases"]
+
+
+def test_few_cases_never_clearly_beat_a_baseline() -> None:
+    baselines = [row("nothing", {"x": metric(0.1, 5)}, kind="baseline")]
+    few = row("alpha", {"x": metric((0.9, 0.8, 1.0), 5)}, rank=1)
+    assert [*against_baselines(few, baselines, ANY)] == [
+        "not clearly better (n is below 10) than the baseline 'nothing': x"
+    ]
+    exact = row("alpha", {"x": metric((0.9, 0.8, 1.0), 5, ci_method="clopper-pearson")}, rank=1)
+    assert [*against_baselines(exact, baselines, ANY)] == []
