@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from harness.benchmarks.base import CaseSet
 from harness.benchmarks.registry import chosen_conventions
 from harness.cache.rows import Run
 from harness.cache.store import Store
@@ -19,6 +20,7 @@ from harness.offline.contender_names import Named, Wanted
 from harness.offline.contenders import complete_models, contender, run_cases
 from harness.offline.row_units import RowKey
 from harness.offline.scored_runs import ScoredRun, scored_run
+from harness.phrases import count, listed
 
 _Key: TypeAlias = tuple[int, str, str]
 """The id of a run, and kind and name of a row of it."""
@@ -26,7 +28,10 @@ _Key: TypeAlias = tuple[int, str, str]
 
 @dataclass(frozen=True, slots=True)
 class HowCompared:
-    """How runs are scored and compared; None in `condition` and `metrics`: the main ones."""
+    """How runs are scored and compared; None in `condition` and `metrics`: the main ones.
+
+    `corrected` are cases whose references replace those of the runs, where inputs agree.
+    """
 
     condition: str | None = None
     metrics: Sequence[str] | None = None
@@ -34,6 +39,7 @@ class HowCompared:
     reading: Reading = "as_answered"
     conventions: Mapping[str, str] | None = None
     grades: str | None = None
+    corrected: CaseSet | None = None
 
 
 async def compare_runs(
@@ -50,7 +56,14 @@ async def compare_runs(
         told = "; ".join(f"{run.name} is {run.benchmark}" for run in runs)
         raise ConfigError(f"runs of {' and '.join(names)} have nothing to compare ({told})")
     scored = {
-        run.id: await scored_run(store, run, conventions=how.conventions, grades=how.grades, tell=tell)
+        run.id: await scored_run(
+            store,
+            run,
+            conventions=how.conventions,
+            grades=how.grades,
+            corrected=how.corrected,
+            tell=tell,
+        )
         for run in runs
     }
     condition = _condition(list(scored.values()), how.condition, tell)
@@ -62,7 +75,7 @@ async def compare_runs(
     benchmark = next(iter(scored.values())).stored.benchmark
     conventions = chosen_conventions(benchmark, how.conventions or {})
     with benchmark.prepared(conventions) as prepared:
-        return compare(
+        found = compare(
             prepared,
             contenders,
             condition=condition,
@@ -73,6 +86,17 @@ async def compare_runs(
             reading=how.reading,
             not_compared=left_out,
         )
+    return replace(found, warnings=(*found.warnings, *_corrected(scored.values())))
+
+
+def _corrected(scored: Iterable[ScoredRun]) -> Iterator[str]:
+    """Yield which runs are compared by other references than they kept."""
+    for one in scored:
+        if cases := one.references.corrected:
+            yield (
+                f"REFERENCES CORRECTED: those of {count(len(cases), 'case')} of run {one.stored.run.name}: "
+                f"{listed(cases)}"
+            )
 
 
 def _condition(
