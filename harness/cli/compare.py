@@ -115,7 +115,8 @@ async def _compare(
 ) -> Comparison:
     async with await Store.open(url, create=False, warn=say) as store:
         found = await wanted(store, names, baseline)
+        corrected = corrected_cases(found.runs(), await store.runs(), data)
+        compared = await compare_runs(store, found, replace(how, corrected=corrected), tell=say)
         if not names:
             say_whose_step(found.whole, "harness compare")
-        corrected = corrected_cases(found.runs(), await store.runs(), data)
-        return await compare_runs(store, found, replace(how, corrected=corrected), tell=say)
+        return compared

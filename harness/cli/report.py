@@ -19,6 +19,7 @@ from harness.cli.options import config_option, json_option, print_json, say, sto
 from harness.cli.score import read_conventions
 from harness.cli.step_told import say_whose_step
 from harness.config import load_config
+from harness.errors import ConfigError
 
 if TYPE_CHECKING:
     from harness.report.document import Report
@@ -30,9 +31,8 @@ if TYPE_CHECKING:
 @click.option(
     "--out",
     metavar="DIR",
-    required=True,
     type=click.Path(path_type=Path),
-    help="A new or empty folder, or one of an earlier report, which is replaced.",
+    help="Required: a new or empty folder, or one of an earlier report, which is replaced.",
 )
 @data_option
 @click.option(
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 @config_option
 def command(
     runs: Sequence[str],
-    out: Path,
+    out: Path | None,
     data: Path | None,
     conventions: Sequence[str],
     grades: str | None,
@@ -68,6 +68,8 @@ def command(
     """
     from harness.report.folder import check_replaceable, write_report
 
+    if out is None:
+        raise ConfigError("a report needs a folder to stand in; give --out DIR, e.g. --out report")
     url = find_store(store, os.environ, load_config(config_path).store, Path.cwd())
     say(f"store: {display(url)}")
     check_replaceable(out.resolve())

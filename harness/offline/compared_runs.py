@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from harness.benchmarks.base import CaseSet
-from harness.benchmarks.registry import chosen_conventions
+from harness.benchmarks.registry import chosen_conventions, get_benchmark
+from harness.benchmarks.task import Task
 from harness.cache.rows import Run
 from harness.cache.store import Store
 from harness.comparison.common_cases import Reading
@@ -20,6 +22,7 @@ from harness.offline.contender_names import Named, Wanted
 from harness.offline.contenders import complete_models, contender, run_cases
 from harness.offline.row_units import RowKey
 from harness.offline.scored_runs import ScoredRun, scored_run
+from harness.offline.step_runs import as_step, source_run
 from harness.phrases import count, listed
 
 _Key: TypeAlias = tuple[int, str, str]
@@ -48,9 +51,10 @@ async def compare_runs(
     """Score the runs where that is needed, and compare the rows that are wanted.
 
     `tell` gets sentences about what was decided. Raises ConfigError for runs of several benchmarks, for no
-    common condition, and as `compare` does.
+    common condition, for a step that is not compared, and as `compare` does.
     """
     runs = wanted.runs()
+    await _check_steps(store, runs)
     names = sorted({run.benchmark for run in runs})
     if len(names) > 1:
         told = "; ".join(f"{run.name} is {run.benchmark}" for run in runs)
@@ -97,6 +101,21 @@ def _corrected(scored: Iterable[ScoredRun]) -> Iterator[str]:
                 f"REFERENCES CORRECTED: those of {count(len(cases), 'case')} of run {one.stored.run.name}: "
                 f"{listed(cases)}"
             )
+
+
+async def _check_steps(store: Store, runs: Sequence[Run]) -> None:
+    """Raise ConfigError where a run is a step whose metrics are not compared, before anything is scored."""
+    for run in runs:
+        step = as_step(run)
+        if step is None or type(get_benchmark(run.benchmark)).sums is not Task.sums:
+            continue
+        source = await source_run(store, step.source)
+        what = f"run {run.name!r} is a step ({step.kind}) over answers of run"
+        cannot = "what a step says of answers is not compared"
+        if source is None:
+            raise ConfigError(f"{what} {step.source[:12]}, which is not in this store; {cannot}")
+        command = shlex.join(["harness", "compare", source.name])
+        raise ConfigError(f"{what} {source.name!r}; {cannot}; compare the answers: `{command}`")
 
 
 def _condition(

@@ -106,7 +106,9 @@ def test_a_folder_of_somebody_is_refused_before_anything_is_scored(
     result = invoke("report", "--out", "out")
     assert (result.exit_code, asked) == (2, [])
     assert "is not empty; name a new or an empty one" in result.stderr
-    assert invoke("report").exit_code == 2
+    bare = invoke("report")
+    assert (bare.exit_code, asked) == (2, [])
+    assert bare.stderr == "error: a report needs a folder to stand in; give --out DIR, e.g. --out report\n"
     assert invoke("report", "nobody", "--out", "new").exit_code == 2 and not (place / "new").exists()
 
 
