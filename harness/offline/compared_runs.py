@@ -107,7 +107,7 @@ async def _check_steps(store: Store, runs: Sequence[Run]) -> None:
     """Raise ConfigError where a run is a step whose metrics are not compared, before anything is scored."""
     for run in runs:
         step = as_step(run)
-        if step is None or type(get_benchmark(run.benchmark)).sums is not Task.sums:
+        if step is None or _has_sums(get_benchmark(run.benchmark)):
             continue
         source = await source_run(store, step.source)
         what = f"run {run.name!r} is a step ({step.kind}) over answers of run"
@@ -116,6 +116,10 @@ async def _check_steps(store: Store, runs: Sequence[Run]) -> None:
             raise ConfigError(f"{what} {step.source[:12]}, which is not in this store; {cannot}")
         command = shlex.join(["harness", "compare", source.name])
         raise ConfigError(f"{what} {source.name!r}; {cannot}; compare the answers: `{command}`")
+
+
+def _has_sums(benchmark: object) -> bool:
+    return getattr(type(benchmark), "sums", None) is not Task.sums
 
 
 def _condition(
