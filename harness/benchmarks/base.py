@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from harness.answers.readings import TextReader
 from harness.benchmarks.details import Detail
-from harness.benchmarks.scored import MetricValue, Scored, ScoreTable, UnitTable
+from harness.benchmarks.scored import BaselineRow, MetricValue, Scored, ScoreTable, UnitTable
 from harness.canonical import JSON, canonical_json
 from harness.media import Media
 from harness.messages import Message, Schema
@@ -297,10 +297,10 @@ class Benchmark(Protocol):
 
     def baselines(
         self, cases: Mapping[str, Iterable[Case]], conventions: Mapping[str, str]
-    ) -> Mapping[str, Mapping[str, MetricValue]]:
-        """Return baseline name -> metrics of those that are no constant answer, in a condition or union.
+    ) -> Mapping[str, BaselineRow]:
+        """Return baseline name -> metrics or units of those that are no constant answer.
 
-        `cases` has the conditions of the union in their order, or the one, each with the cases that count in
-        it, in any order.
+        `cases` has the conditions of a union in their order, or the one, each with the cases that count in
+        it, in any order. Units are for one condition only.
         """
         ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -138,3 +138,18 @@ class UnitTable:
             self.members[mask],
             self.conditions,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineUnits:
+    """What a baseline answers, one answer a case of one condition: scored as a model's would be.
+
+    `ids` are those of the cases, `numbers` (cases, numbers a unit) as `Benchmark.unit_numbers` gives them.
+    """
+
+    ids: Sequence[str]
+    numbers: UnitNumbers
+
+
+BaselineRow: TypeAlias = Mapping[str, MetricValue] | BaselineUnits
+"""A baseline's metrics as a whole, without intervals, or the units that they are made of."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 from harness.answers.readings import TextReader
 from harness.benchmarks.base import Benchmark, Case, Filled, Prompt, Question, Subject
 from harness.benchmarks.details import Detail
-from harness.benchmarks.scored import MetricValue, UnitTable
+from harness.benchmarks.scored import BaselineRow, MetricValue, UnitTable
 from harness.canonical import JSON
 from harness.errors import ConfigError
 from harness.messages import Schema
@@ -110,6 +110,6 @@ class Task:
 
     def baselines(
         self, cases: Mapping[str, Iterable[Case]], conventions: Mapping[str, str]
-    ) -> Mapping[str, Mapping[str, MetricValue]]:
+    ) -> Mapping[str, BaselineRow]:
         """Return nothing: there are no other baselines."""
         return {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -13,6 +14,7 @@ import click
 from harness.cache.location import display, find_store
 from harness.cache.store import Store
 from harness.cli.compare_table import render
+from harness.cli.corrected import corrected_cases, data_option
 from harness.cli.options import config_option, json_option, print_json, say, store_option
 from harness.cli.score import read_conventions
 from harness.cli.step_told import say_whose_step
@@ -55,6 +57,7 @@ from harness.offline.contender_names import wanted
     show_default=True,
     help="valid_only leaves out each case to which anybody has an unusable answer.",
 )
+@data_option
 @click.option(
     "--convention",
     "conventions",
@@ -73,6 +76,7 @@ def command(
     metrics: Sequence[str],
     correction: str,
     reading: str,
+    data: Path | None,
     conventions: Sequence[str],
     grades: str | None,
     as_json: bool,
@@ -99,16 +103,20 @@ def command(
         conventions=read_conventions(conventions),
         grades=grades,
     )
-    found = asyncio.run(_compare(url, names, baseline, how)).to_json()
+    found = asyncio.run(_compare(url, names, baseline, how, data)).to_json()
     if as_json:
         print_json(found)
     else:
         click.echo(render(found, width=terminal_width()))
 
 
-async def _compare(url: str, names: Sequence[str], baseline: str | None, how: HowCompared) -> Comparison:
+async def _compare(
+    url: str, names: Sequence[str], baseline: str | None, how: HowCompared, data: Path | None
+) -> Comparison:
     async with await Store.open(url, create=False, warn=say) as store:
         found = await wanted(store, names, baseline)
+        corrected = corrected_cases(found.runs(), await store.runs(), data)
+        compared = await compare_runs(store, found, replace(how, corrected=corrected), tell=say)
         if not names:
             say_whose_step(found.whole, "harness compare")
-        return await compare_runs(store, found, how, tell=say)
+        return compared

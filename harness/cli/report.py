@@ -14,10 +14,12 @@ from harness.cache.location import display, find_store
 from harness.cache.rows import Run
 from harness.cache.runs import LATEST
 from harness.cache.store import Store
+from harness.cli.corrected import corrected_cases, data_option
 from harness.cli.options import config_option, json_option, print_json, say, store_option, tell
 from harness.cli.score import read_conventions
 from harness.cli.step_told import say_whose_step
 from harness.config import load_config
+from harness.errors import ConfigError
 
 if TYPE_CHECKING:
     from harness.report.document import Report
@@ -29,10 +31,10 @@ if TYPE_CHECKING:
 @click.option(
     "--out",
     metavar="DIR",
-    required=True,
     type=click.Path(path_type=Path),
-    help="A new or empty folder, or one of an earlier report, which is replaced.",
+    help="Required: a new or empty folder, or one of an earlier report, which is replaced.",
 )
+@data_option
 @click.option(
     "--convention",
     "conventions",
@@ -51,7 +53,8 @@ if TYPE_CHECKING:
 @config_option
 def command(
     runs: Sequence[str],
-    out: Path,
+    out: Path | None,
+    data: Path | None,
     conventions: Sequence[str],
     grades: str | None,
     as_json: bool,
@@ -65,11 +68,13 @@ def command(
     """
     from harness.report.folder import check_replaceable, write_report
 
+    if out is None:
+        raise ConfigError("a report needs a folder to stand in; give --out DIR, e.g. --out report")
     url = find_store(store, os.environ, load_config(config_path).store, Path.cwd())
     say(f"store: {display(url)}")
     check_replaceable(out.resolve())
     wanted = runs or [LATEST]
-    found, report = asyncio.run(_report(url, wanted, read_conventions(conventions), grades))
+    found, report = asyncio.run(_report(url, wanted, data, read_conventions(conventions), grades))
     files = write_report(report, out, _drawers())
     _tell(out, found, files, as_json=as_json)
     if not runs:
@@ -77,14 +82,18 @@ def command(
 
 
 async def _report(
-    url: str, refs: Sequence[str], conventions: Mapping[str, str], grades: str | None
+    url: str, refs: Sequence[str], data: Path | None, conventions: Mapping[str, str], grades: str | None
 ) -> tuple[Sequence[Run], Report]:
     from harness.report.building import build_report
 
     async with await Store.open(url, create=False, warn=say) as store:
         named = [await store.find_run(ref) for ref in refs]
         runs = list({run.digest: run for run in named}.values())
-        return runs, await build_report(store, runs, conventions=conventions, grades=grades, tell=say)
+        corrected = corrected_cases(runs, await store.runs(), data)
+        report = await build_report(
+            store, runs, conventions=conventions, grades=grades, corrected=corrected, tell=say
+        )
+        return runs, report
 
 
 def _drawers() -> Drawers:

@@ -9,31 +9,21 @@ from pathlib import Path
 
 import click
 
-from harness.benchmarks.base import CaseSet
-from harness.benchmarks.registry import get_benchmark
 from harness.cache.location import display, find_store
-from harness.cache.rows import Run
 from harness.cache.runs import LATEST
 from harness.cache.store import Store
+from harness.cli.corrected import corrected_cases, data_option
 from harness.cli.options import config_option, json_option, say, store_option
 from harness.cli.scored import show_score
-from harness.cli.step_told import score_notes, step_facts
+from harness.cli.step_told import score_notes
 from harness.config import load_config
 from harness.errors import ConfigError
-from harness.offline.references import References
 from harness.offline.score import Score, score_run
-
-_LISTED = 20
 
 
 @click.command("score", epilog="Example: harness score latest --convention zero_division=skip-empty --json")
 @click.argument("run", default=LATEST)
-@click.option(
-    "--data",
-    metavar="DIR",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Case files with corrected references; used for cases whose inputs are unchanged.",
-)
+@data_option
 @click.option(
     "--convention",
     "conventions",
@@ -63,7 +53,8 @@ def command(
     url = find_store(store, os.environ, load_config(config_path).store, Path.cwd())
     say(f"store: {display(url)}")
     score = asyncio.run(_score(url, run, data, read_conventions(conventions), grades))
-    tell_references(score.references)
+    for line in score.references.told():
+        say(line)
     show_score(score, as_json=as_json)
 
 
@@ -73,22 +64,11 @@ async def _score(
     async with await Store.open(url, create=False, warn=say) as store:
         run = await store.find_run(ref)
         runs = await store.runs()
-        corrected = None if data is None else _load(run, runs, data)
+        corrected = corrected_cases([run], runs, data)
         score = await score_run(store, run, conventions=conventions, corrected=corrected, grades=grades)
     for note in score_notes(run, runs):
         say(f"note: {note}")
     return score
-
-
-def _load(run: Run, runs: Sequence[Run], folder: Path) -> CaseSet:
-    step = step_facts(run, runs)
-    if step is not None:
-        source = step["source_run"] or step["source"][:12]
-        raise ConfigError(
-            f"run {run.name!r} is a step over run {source!r} and has no case files; give --data when that "
-            "one is scored, or leave it out"
-        )
-    return get_benchmark(run.benchmark).load(folder)
 
 
 def read_conventions(written: Sequence[str]) -> dict[str, str]:
@@ -102,17 +82,3 @@ def read_conventions(written: Sequence[str]) -> dict[str, str]:
             raise ConfigError(f"--convention {name!r} is given twice with different values; give it once")
         found[name] = value
     return found
-
-
-def tell_references(references: References) -> None:
-    """Say on stderr which cases were scored against corrected references, and which could not be."""
-    _tell("corrected references are used for", references.corrected)
-    _tell("the run's own references are kept, because the inputs changed, for", references.inputs_changed)
-    _tell("the run's own references are kept, because --data lacks them, for", references.missing)
-    _tell("--data has cases that were never asked:", references.added)
-
-
-def _tell(what: str, cases: Sequence[str]) -> None:
-    if cases:
-        more = f" and {len(cases) - _LISTED} more" if len(cases) > _LISTED else ""
-        say(f"{what} {len(cases)} case{'' if len(cases) == 1 else 's'}: {', '.join(cases[:_LISTED])}{more}")

@@ -31,7 +31,7 @@ from harness.comparison.result import (
 from harness.comparison.warnings import pair_notes, value_notes, warnings_of
 from harness.errors import ConfigError
 from harness.nearest import nearest_or_known
-from harness.phrases import spoken
+from harness.phrases import listed, spoken
 from harness.scoring.many_tests import RATE
 from harness.scoring.resampling import Resampling
 
@@ -57,7 +57,7 @@ def compare(
     `benchmark` is the prepared one, `conventions` has all of its conventions. With a `baseline` (a label) the
     family is every other one against it, else all pairs, also where only those with the best value are
     shown. `not_compared` are told of as they are. Raises ConfigError for fewer than two contenders, labels
-    that are not unique, nothing in common, and metrics that are not compared.
+    that are not unique, nothing in common, and metrics that are not compared, or of which nobody has a value.
     """
     _check(contenders, baseline)
     contenders = sorted(contenders, key=lambda one: one.label)
@@ -70,6 +70,7 @@ def compare(
     measuring = Measuring(benchmark, condition, conventions, paths, drawing)
     sides = [measuring.measure(one) for one in common.tables()]
     better: dict[str, Better] = {column.path: column.better for column in table.columns}
+    _check_values(contenders, sides, paths)
     order = merits(contenders, sides, paths, better)
     against = shown_against(contenders, baseline, order, paths, better)
     tests = {
@@ -178,6 +179,21 @@ def _check(contenders: Sequence[Contender], baseline: str | None) -> None:
     if baseline is not None and baseline not in labels:
         known = nearest_or_known(baseline, labels)
         raise ConfigError(f"the baseline {baseline!r} is none of those compared{known}")
+
+
+def _check_values(contenders: Sequence[Contender], sides: Sequence[Measured], paths: Sequence[str]) -> None:
+    """Raise ConfigError for a metric of which nobody has a value, with the reason of the first."""
+    for path in paths:
+        reasons = [side.values[path].reason for side in sides]
+        if None in reasons:
+            continue
+        same = len(set(reasons)) == 1
+        who = "" if same else f"{contenders[0].label}: "
+        others = "" if same else f"; nor has {listed(one.label for one in contenders[1:])}"
+        raise ConfigError(
+            f"nobody that is compared has a value of {path!r}: {who}{reasons[0]}{others}; or choose another "
+            "metric, of those with a value in `harness score --json`, by `harness compare --metric`"
+        )
 
 
 def _paths(metrics: Sequence[str] | None, benchmark: Benchmark, condition: str) -> list[str]:

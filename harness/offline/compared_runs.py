@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from harness.benchmarks.registry import chosen_conventions
+from harness.benchmarks.base import CaseSet
+from harness.benchmarks.registry import chosen_conventions, get_benchmark
+from harness.benchmarks.task import Task
 from harness.cache.rows import Run
 from harness.cache.store import Store
 from harness.comparison.common_cases import Reading
@@ -19,6 +22,8 @@ from harness.offline.contender_names import Named, Wanted
 from harness.offline.contenders import complete_models, contender, run_cases
 from harness.offline.row_units import RowKey
 from harness.offline.scored_runs import ScoredRun, scored_run
+from harness.offline.step_runs import as_step, source_run
+from harness.phrases import count, listed
 
 _Key: TypeAlias = tuple[int, str, str]
 """The id of a run, and kind and name of a row of it."""
@@ -26,7 +31,10 @@ _Key: TypeAlias = tuple[int, str, str]
 
 @dataclass(frozen=True, slots=True)
 class HowCompared:
-    """How runs are scored and compared; None in `condition` and `metrics`: the main ones."""
+    """How runs are scored and compared; None in `condition` and `metrics`: the main ones.
+
+    `corrected` are cases whose references replace those of the runs, where inputs agree.
+    """
 
     condition: str | None = None
     metrics: Sequence[str] | None = None
@@ -34,6 +42,7 @@ class HowCompared:
     reading: Reading = "as_answered"
     conventions: Mapping[str, str] | None = None
     grades: str | None = None
+    corrected: CaseSet | None = None
 
 
 async def compare_runs(
@@ -42,15 +51,23 @@ async def compare_runs(
     """Score the runs where that is needed, and compare the rows that are wanted.
 
     `tell` gets sentences about what was decided. Raises ConfigError for runs of several benchmarks, for no
-    common condition, and as `compare` does.
+    common condition, for a step that is not compared, and as `compare` does.
     """
     runs = wanted.runs()
+    await _check_steps(store, runs)
     names = sorted({run.benchmark for run in runs})
     if len(names) > 1:
         told = "; ".join(f"{run.name} is {run.benchmark}" for run in runs)
         raise ConfigError(f"runs of {' and '.join(names)} have nothing to compare ({told})")
     scored = {
-        run.id: await scored_run(store, run, conventions=how.conventions, grades=how.grades, tell=tell)
+        run.id: await scored_run(
+            store,
+            run,
+            conventions=how.conventions,
+            grades=how.grades,
+            corrected=how.corrected,
+            tell=tell,
+        )
         for run in runs
     }
     condition = _condition(list(scored.values()), how.condition, tell)
@@ -62,7 +79,7 @@ async def compare_runs(
     benchmark = next(iter(scored.values())).stored.benchmark
     conventions = chosen_conventions(benchmark, how.conventions or {})
     with benchmark.prepared(conventions) as prepared:
-        return compare(
+        found = compare(
             prepared,
             contenders,
             condition=condition,
@@ -73,6 +90,36 @@ async def compare_runs(
             reading=how.reading,
             not_compared=left_out,
         )
+    return replace(found, warnings=(*found.warnings, *_corrected(scored.values())))
+
+
+def _corrected(scored: Iterable[ScoredRun]) -> Iterator[str]:
+    """Yield which runs are compared by other references than they kept."""
+    for one in scored:
+        if cases := one.references.corrected:
+            yield (
+                f"REFERENCES CORRECTED: those of {count(len(cases), 'case')} of run {one.stored.run.name}: "
+                f"{listed(cases)}"
+            )
+
+
+async def _check_steps(store: Store, runs: Sequence[Run]) -> None:
+    """Raise ConfigError where a run is a step whose metrics are not compared, before anything is scored."""
+    for run in runs:
+        step = as_step(run)
+        if step is None or _has_sums(get_benchmark(run.benchmark)):
+            continue
+        source = await source_run(store, step.source)
+        what = f"run {run.name!r} is a step ({step.kind}) over answers of run"
+        cannot = "what a step says of answers is not compared"
+        if source is None:
+            raise ConfigError(f"{what} {step.source[:12]}, which is not in this store; {cannot}")
+        command = shlex.join(["harness", "compare", source.name])
+        raise ConfigError(f"{what} {source.name!r}; {cannot}; compare the answers: `{command}`")
+
+
+def _has_sums(benchmark: object) -> bool:
+    return getattr(type(benchmark), "sums", None) is not Task.sums
 
 
 def _condition(

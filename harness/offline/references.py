@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Final
 
 from harness.benchmarks.base import Case, CaseSet
 from harness.canonical import JSON, canonical_json, digest
 from harness.offline.case_index import CaseIndex
+
+_LISTED: Final = 20
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,30 @@ class References:
             found.update(comma + canonical_json(case.id) + b":" + canonical_json(case.reference))
         found.update(b"}}")
         return found.hexdigest()
+
+    @cached_property
+    def basis(self) -> str:
+        """Return the digest of all that scores take from here: groups and tags too."""
+        found = hashlib.sha256(
+            canonical_json([self.sha256, list(self.inputs_changed), self.cases.synthetic])
+        )
+        for place in range(len(self.index)):
+            case = self.index.case(place)
+            found.update(b"\n" + canonical_json([case.id, case.group, list(case.tags)]))
+        return found.hexdigest()
+
+    def told(self) -> Iterator[str]:
+        """Yield in words which cases are scored against corrected references, and which could not be."""
+        for what, cases in (
+            ("corrected references are used for", self.corrected),
+            ("the run's own references are kept, because the inputs changed, for", self.inputs_changed),
+            ("the run's own references are kept, because --data lacks them, for", self.missing),
+            ("--data has cases that were never asked:", self.added),
+        ):
+            if cases:
+                more = f" and {len(cases) - _LISTED} more" if len(cases) > _LISTED else ""
+                number = f"{len(cases)} case{'' if len(cases) == 1 else 's'}"
+                yield f"{what} {number}: {', '.join(cases[:_LISTED])}{more}"
 
 
 def correct_references(kept: CaseSet, index: CaseIndex, corrected: CaseSet | None) -> References:

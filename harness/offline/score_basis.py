@@ -28,7 +28,7 @@ _WHY: Final = {
     "libraries": "another version of Python or of a library is in use",
     "conventions": "its stored scores follow other conventions",
     "grades": "its stored scores use other grades",
-    "references": "its stored scores use corrected references, which are not used here",
+    "references": "its stored scores use other references",
     "evidence": "its answers, grades or settings have changed",
     "tools": "a metric that could not be computed can be now",
 }
@@ -60,7 +60,7 @@ async def score_basis(
         },
         "conventions": dict(sorted(conventions.items())),
         "grades": grades,
-        "references": None if corrected is None else corrected.sha256,
+        "references": None if corrected is None else corrected.basis,
         "evidence": await evidence_of(store, stored),
         "tools": dict(stored.benchmark.tools_here(conventions)),
     }
@@ -95,5 +95,12 @@ def outdated(kept: Mapping[str, JSON], now: Mapping[str, JSON]) -> str | None:
             if any(here and not before.get(tool) for tool, here in there.items()):
                 return why
         elif kept.get(name) != now[name]:
-            return why
+            return _other_references(kept.get(name), now[name]) if name == "references" else why
     return None
+
+
+def _other_references(kept: JSON, now: JSON) -> str:
+    if now is None:
+        return "its stored scores use corrected references, which are not used here"
+    corrected = "the run's own references" if kept is None else "other corrected references"
+    return f"its stored scores use {corrected}"

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from harness.benchmarks.base import Benchmark, Case
-from harness.benchmarks.scored import MetricValue, Scored
+from harness.benchmarks.scored import BaselineUnits, MetricValue, Scored
 from harness.canonical import JSON
 from harness.offline.case_index import CaseIndex
 from harness.offline.row_units import OUTCOMES, RowKey, RowKind, RowUnits, UnitColumns
@@ -242,14 +242,18 @@ def baseline_rows(
     for left in cases.values():
         deque(left, maxlen=0)  # what the benchmark did not look at
     found: dict[str, Metrics] = {}
-    for name, columns in constants.columns.items():
+    answered = dict(constants.columns)
+    for name, row in drawn.items():
+        answered.pop(name, None)
+        if isinstance(row, BaselineUnits):
+            answered[name] = _columns(row, condition, scorer)
+        else:
+            found[name] = {path: replace(metric, interval=_GUESSES) for path, metric in row.items()}
+    for name, columns in answered.items():
         units = columns.units()
         found[name] = scorer.metrics(units, condition, [1])
-        if name not in drawn:
-            scorer.keep(RowKey("baseline", name, condition), units)
+        scorer.keep(RowKey("baseline", name, condition), units)
     places = sorted({place for member in members for place in wanted[member]})
-    for name, guesses in drawn.items():
-        found[name] = {path: replace(metric, interval=_GUESSES) for path, metric in guesses.items()}
     for name, metrics in sorted(found.items()):
         yield Row(
             name=name,
@@ -263,6 +267,13 @@ def baseline_rows(
             as_answered=metrics,
             valid_only=metrics,
         )
+
+
+def _columns(row: BaselineUnits, condition: str, scorer: Scorer) -> UnitColumns:
+    columns = scorer.columns(condition)
+    for id, numbers in zip(row.ids, row.numbers.tolist(), strict=True):
+        columns.add(scorer.cases.place(id), 1, UnitOutcome.VALID, numbers)
+    return columns
 
 
 class _Constants:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
-from harness.benchmarks.base import Case
+from harness.benchmarks.base import Case, CaseSet
 from harness.benchmarks.registry import chosen_conventions
 from harness.cache.rows import Run
 from harness.cache.store import Store
@@ -15,6 +15,7 @@ from harness.canonical import digest
 from harness.offline.kept_score import KeptScore
 from harness.offline.kept_units import RowNumbers, unpack_clusters, unpack_units
 from harness.offline.model_units import scored_together
+from harness.offline.references import References, correct_references
 from harness.offline.row_units import RowKey, RowKind
 from harness.offline.score import score_stored
 from harness.offline.score_basis import outdated, score_basis
@@ -28,13 +29,22 @@ class ScoredRun:
 
     `score` is `Score.to_json()`; `effort` what its answers took (see `harness.offline.effort.Effort`); `rows`
     all whose units are kept, in the order of the scores: models, raters, and baselines of one answer, in
-    conditions and unions. `made` is True where nothing stored was current, so that the run was scored for it.
+    conditions and unions. `references` is what answers were compared with: the run's own, or corrected ones.
+    `made` is True where nothing stored was current, so that the run was scored for it.
     """
 
     def __init__(
-        self, stored: StoredRun, score: StoredScore, rows: Sequence[RowKey], source: _Units, *, made: bool
+        self,
+        stored: StoredRun,
+        references: References,
+        score: StoredScore,
+        rows: Sequence[RowKey],
+        source: _Units,
+        *,
+        made: bool,
     ) -> None:
         self.stored = stored
+        self.references = references
         self.score: Json = json.loads(score.score)
         self.effort: Json = json.loads(score.effort)
         self.rows = tuple(rows)
@@ -55,10 +65,10 @@ class ScoredRun:
     def case_digests(self) -> Sequence[str]:
         """Return the digest of each case's content, by its place in `stored.case_index`.
 
-        Equal for cases with equal fields, media (by the digests of their files) and reference, as the run
-        keeps them, whatever their ids. Each case is decoded for it.
+        Equal for cases with equal fields, media (by the digests of their files), as the run keeps them, and
+        reference, as they are scored, whatever their ids. Each case is decoded for it.
         """
-        index = self.stored.case_index
+        index = self.references.index
         return [case_digest(index.case(place)) for place in range(len(index))]
 
 
@@ -74,27 +84,37 @@ async def scored_run(
     *,
     conventions: Mapping[str, str] | None = None,
     grades: str | None = None,
+    corrected: CaseSet | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> ScoredRun:
-    """Return a run's scores against its own references: stored ones if nothing that they depend on changed.
+    """Return a run's scores: stored ones if nothing that they depend on changed.
 
-    Else the run is scored first, and what that gives is stored, unless the store is read-only; `tell` gets
-    one line that says so and why. What they depend on: see `score_basis`. Raises ConfigError and StoreError
-    as `score_run` does.
+    They are against the run's own references, or against those of `corrected` where inputs agree; `tell` gets
+    a line each for the cases that were corrected and those that could not be. Where nothing stored is
+    current, the run is scored first, and what that gives is stored, unless the store is read-only; `tell`
+    gets one line that says so and why. What scores depend on: see `score_basis`. Raises ConfigError and
+    StoreError as `score_run` does.
     """
     loaded = await load_run(store, run)
+    references = correct_references(loaded.cases, loaded.case_index, corrected)
+    if tell is not None and corrected is not None:
+        for line in references.told():
+            tell(f"run {run.name!r}: {line}")
     chosen = chosen_conventions(loaded.benchmark, conventions or {})
-    basis = await score_basis(store, loaded, conventions=chosen, grades=grades)
+    basis = await score_basis(
+        store, loaded, conventions=chosen, grades=grades, corrected=None if corrected is None else references
+    )
     kept = await store.stored_score(run.id)
     why = "it has no stored scores" if kept is None else outdated(kept.depends, basis)
     if kept is not None and why is None:
         rows = [RowKey(cast(RowKind, key.kind), key.name, key.condition) for key in kept.rows]
-        return ScoredRun(loaded, kept, rows, _StoredUnits(store, run.id, kept.scoring), made=False)
+        units = _StoredUnits(store, run.id, kept.scoring)
+        return ScoredRun(loaded, references, kept, rows, units, made=False)
     if tell is not None:
         cannot = "; the store can only be read, so they are not kept" if store.read_only else ""
         tell(f"scoring run {run.name!r} first: {why}{cannot}")
-    made = await score_stored(store, loaded, conventions=chosen, grades=grades)
-    return ScoredRun(loaded, made.stored(""), made.rows, _MadeUnits(made), made=True)
+    made = await score_stored(store, loaded, conventions=chosen, corrected=corrected, grades=grades)
+    return ScoredRun(loaded, references, made.stored(""), made.rows, _MadeUnits(made), made=True)
 
 
 class _StoredUnits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from harness.benchmarks.base import Benchmark
+from harness.benchmarks.base import Benchmark, CaseSet
 from harness.benchmarks.registry import chosen_conventions, get_benchmark
 from harness.benchmarks.steps import Step
 from harness.cache.rows import Run
@@ -47,13 +47,15 @@ async def build_report(
     *,
     conventions: Mapping[str, str] | None = None,
     grades: str | None = None,
+    corrected: CaseSet | None = None,
     tell: Tell | None = None,
 ) -> Report:
     """Return the report of runs, scored first where stored scores are out of date (`tell` gets a line then).
 
-    Runs stand by benchmark. `conventions` and `grades` go to those runs whose benchmarks have such. Raises
-    ConfigError for a convention that no benchmark of the runs has, grades where none uses any, and no run at
-    all; StoreError.
+    Runs stand by benchmark. `conventions` and `grades` go to those runs whose benchmarks have such; the
+    references of `corrected`, cases of the one benchmark of all runs, replace theirs where inputs agree.
+    Raises ConfigError for a convention that no benchmark of the runs has, grades where none uses any, and no
+    run at all; StoreError.
     """
     if not runs:
         raise ConfigError("a report is of one run at least; name one")
@@ -66,6 +68,7 @@ async def build_report(
             run,
             conventions=_own(wanted, benchmarks[run.benchmark]),
             grades=grades if _is_graded(benchmarks[run.benchmark]) else None,
+            corrected=corrected,
             tell=tell,
         )
         for run in runs

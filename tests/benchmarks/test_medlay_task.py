@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,18 @@ from sweep_kit import harness, write_config
 
 from harness.benchmarks.base import Case, Prompt
 from harness.benchmarks.medlay import baselines
-from harness.benchmarks.medlay.baselines import NOTES, baseline_metrics
+from harness.benchmarks.medlay.baselines import NOTES, baseline_rows
 from harness.benchmarks.medlay.cases import load_cases
 from harness.benchmarks.medlay.lay_numbers import layout_of
+from harness.benchmarks.medlay.lay_scores import lay_metrics
 from harness.benchmarks.medlay.task import MedLay
 from harness.benchmarks.medlay.three_parts import has_three_parts
 from harness.benchmarks.registry import get_benchmark
+from harness.benchmarks.scored import BaselineUnits, MetricValue, Scored
 from harness.canonical import sha256_hex
 from harness.errors import ConfigError, MediaError, UnknownNameError
 from harness.messages import ImagePart, TextPart
+from harness.outcomes import UnitOutcome
 
 SECRETS = ("REFERENCE-SENTINEL", "CONCEPT-SENTINEL", "TAG-SENTINEL")
 
@@ -135,10 +139,36 @@ def of_sample() -> list[Case]:
     return [*load_cases(MedLay().sample_dir()).cases]
 
 
+def metrics_of_baselines(cases: Iterable[Case]) -> dict[str, Mapping[str, MetricValue]]:
+    layout = layout_of("hf")
+    return {
+        name: lay_metrics(row.numbers, layout) if isinstance(row, BaselineUnits) else row
+        for name, row in baseline_rows(cases, layout).items()
+    }
+
+
+def test_baselines_of_one_text_a_case_have_units_and_what_is_drawn_has_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cases = of_sample()
+    rows = baseline_rows(cases, layout_of("hf"))
+    with_units = {name: row for name, row in rows.items() if isinstance(row, BaselineUnits)}
+    assert set(with_units) == {"nothing", "fixed template", "expert copy"}
+    task = MedLay()
+    for row in with_units.values():
+        assert row.ids == sorted(case.id for case in cases)
+    copied = with_units["expert copy"]
+    for case in cases:
+        said = Scored(case, "B", UnitOutcome.VALID, case.fields["expert_caption"], {})
+        assert copied.numbers[copied.ids.index(case.id)].tolist() == [*task.unit_numbers(said)]
+    monkeypatch.setattr(baselines, "MOST", len(cases) - 1)
+    assert not any(isinstance(row, BaselineUnits) for row in baseline_rows(cases, layout_of("hf")).values())
+
+
 def test_baselines_do_not_depend_on_the_order_of_cases_and_say_what_they_are() -> None:
     cases = of_sample()
-    found = baseline_metrics(cases, layout_of("hf"))
-    assert found == baseline_metrics(cases[::-1], layout_of("hf"))
+    found = metrics_of_baselines(cases)
+    assert found == metrics_of_baselines(cases[::-1])
     assert set(found) == set(NOTES) == {"nothing", "fixed template", "expert copy", "prevalence"}
     assert {row["sari"].n for row in found.values()} == {24}
     assert found["nothing"]["three_parts.share"].value == 1
@@ -146,7 +176,7 @@ def test_baselines_do_not_depend_on_the_order_of_cases_and_say_what_they_are() -
 
 
 def test_copied_expert_captions_beat_a_template_in_what_the_paper_says_rewards_copying() -> None:
-    found = baseline_metrics(of_sample(), layout_of("hf"))
+    found = metrics_of_baselines(of_sample())
     for path in ("bleu4", "rouge_l", "sari"):
         copied, fixed = found["expert copy"][path].value, found["fixed template"][path].value
         assert copied is not None and fixed is not None
@@ -158,13 +188,13 @@ def test_of_very_many_cases_baselines_take_the_same_ones_in_any_order(
 ) -> None:
     cases = of_sample()
     monkeypatch.setattr(baselines, "MOST", 10)
-    found = baseline_metrics(cases, layout_of("hf"))
-    assert found == baseline_metrics(iter(cases[::-1]), layout_of("hf"))
+    found = metrics_of_baselines(cases)
+    assert found == metrics_of_baselines(iter(cases[::-1]))
     assert {row["bleu4"].n for row in found.values()} == {10}
 
 
 def test_of_a_single_case_there_is_no_other_reference() -> None:
-    assert set(baseline_metrics(of_sample()[:1], layout_of("hf"))) == {
+    assert set(metrics_of_baselines(of_sample()[:1])) == {
         "nothing", "fixed template", "expert copy",
     }  # fmt: skip
 
@@ -284,3 +314,19 @@ def test_no_case_is_given_its_own_caption_by_chance(count: int) -> None:
     given = baselines._others(count)
     assert len(given) == count
     assert all(other != place and 0 <= other < count for place, other in enumerate(given))
+
+
+def test_baselines_of_one_text_a_case_have_intervals_and_are_compared(ready: Path) -> None:
+    found = scored(ready)["rows"]
+    rows = {row["model"]: row["as_answered"]["sari"] for row in found if row["condition"] == "B"}
+    names = ("nothing", "fixed template", "expert copy")
+    whole = "none is made of a baseline that is computed as a whole"
+    assert [name for name, sari in rows.items() if sari.get("ci_reason") == whole] == ["prevalence"]
+    words = ("compare", "night", *(f"baseline:{name}" for name in names), "--condition", "B", "--json")
+    done = harness(*words, "--metric", "sari", "--store", ready / "store.sqlite3")
+    assert done.code == 0, done.err
+    values = {one["label"]: one["value"] for one in done.json["metrics"][0]["values"]}
+    assert {f"baseline:{name}" for name in names} | {"plain", "thinker"} == set(values)
+    for name in names:
+        assert values[f"baseline:{name}"] == pytest.approx(rows[name]["value"], abs=1e-12)
+    assert {row["kind"] for row in found if row["condition"] == "ablation"} == {"model"}

@@ -8,6 +8,7 @@ import random
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -134,13 +135,38 @@ def test_without_a_name_a_step_that_is_the_latest_run_says_whose_answers_it_is_a
     compared = harness("compare", *options(folder))
     assert (compared.code, compared.out) == (2, "")
     told = " ".join(compared.err.split())
-    assert "note: llm, the latest run, is a step over answers of another run; that one: " in told
-    assert f"harness compare {digest}" in told and "of radm.grade has no metric that ranks" in told
+    assert "error: run 'llm' is a step (grade) over answers of run 'night'; what a step says of" in told
+    assert "compare the answers: `harness compare night`" in told and "no metric" not in told
     reported = harness("report", "--out", folder / "page", *options(folder))
     assert reported.code == 0 and reported.out.startswith("run: llm\npage: ")
     assert f"harness report {digest}" in " ".join(reported.err.split())
     named = harness("report", "llm", "--out", folder / "page", *options(folder))
     assert named.code == 0 and "note:" not in named.err
+
+
+@pytest.mark.parametrize(
+    ("step", "model"), [("llm", "the model j"), ("sim", "the SIMULATED model sim/steady")]
+)
+def test_score_compare_and_report_say_in_the_same_words_that_a_model_graded(
+    folder: Path, step: str, model: str
+) -> None:
+    if step == "sim":
+        done = harness(
+            "step", "grade", "night", "--model", "sim/steady", "--name", "sim", *options(folder)
+        )
+        assert done.code == 0, done.err
+    told = f"LLM-GRADED: the grades are those of {model}, not people's"
+    grades = ("night", "--grades", step)
+    assert f"*** {told} ***" in " ".join(harness("score", *grades, *options(folder)).out.split())
+    compared = harness("compare", *grades, *options(folder))
+    assert f"*** {told} ***" in " ".join(compared.out.split()), compared.err
+    assert told in harness("compare", *grades, "--json", *options(folder)).json["warnings"]
+    done = harness("report", *grades, "--out", folder / "page", *options(folder))
+    assert done.code == 0, done.err
+    report = json.loads((folder / "page/report.json").read_text("utf-8"))
+    assert told in report["warnings"]
+    page = unescape((folder / "page/index.html").read_text("utf-8"))
+    assert told in " ".join(page.split())
 
 
 def test_scores_by_a_grading_step_are_those_of_its_tiers_and_marked_as_a_models(night: Path) -> None:

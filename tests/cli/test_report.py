@@ -67,7 +67,7 @@ def invoke(*args: str) -> Result:
 def test_the_latest_run_is_reported_without_a_name(place: Path, asked: list[dict[str, Any]]) -> None:
     result = invoke("report", "--out", "out")
     assert result.exit_code == 0, result.stderr
-    assert asked == [{"runs": ["two"], "conventions": {}, "grades": None}]
+    assert asked == [{"runs": ["two"], "conventions": {}, "grades": None, "corrected": None}]
     assert "scoring run one first: it changed" in result.stderr
     assert result.stdout.splitlines() == [
         "run: two",
@@ -84,7 +84,12 @@ def test_several_runs_are_reported_in_order_and_once_each(place: Path, asked: li
     result = invoke("report", "two", "one", "latest", "--out", "out", *args)
     assert result.exit_code == 0, result.stderr
     assert asked == [
-        {"runs": ["two", "one"], "conventions": {"zero_division": "skip-empty"}, "grades": "none"}
+        {
+            "runs": ["two", "one"],
+            "conventions": {"zero_division": "skip-empty"},
+            "grades": "none",
+            "corrected": None,
+        }
     ]
     found = json.loads(result.stdout)
     assert [run["name"] for run in found["runs"]] == ["two", "one"]
@@ -101,7 +106,9 @@ def test_a_folder_of_somebody_is_refused_before_anything_is_scored(
     result = invoke("report", "--out", "out")
     assert (result.exit_code, asked) == (2, [])
     assert "is not empty; name a new or an empty one" in result.stderr
-    assert invoke("report").exit_code == 2
+    bare = invoke("report")
+    assert (bare.exit_code, asked) == (2, [])
+    assert bare.stderr == "error: a report needs a folder to stand in; give --out DIR, e.g. --out report\n"
     assert invoke("report", "nobody", "--out", "new").exit_code == 2 and not (place / "new").exists()
 
 

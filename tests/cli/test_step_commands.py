@@ -288,3 +288,19 @@ def test_benchmarks_lists_steps_with_their_models(
     (facts,) = harness("benchmarks", "triage", "--json").json
     (step,) = [one for one in facts["steps"] if one["kind"] == "judge"]
     assert step["default_model"] == "gemini-3-flash" and step["questions"] == {QUESTION: [0, 1]}
+
+
+def test_a_step_is_not_compared_and_says_at_once_what_is(folder: Path, server: ScriptedServer) -> None:
+    ask_source(folder, models="a,b")
+    assert harness(*step_args(folder, "--name", "verdicts")).code == 0
+    where = store_of(folder)
+    told = (
+        "error: run 'verdicts' is a step (judge) over answers of run 'night'; what a step says of answers is "
+        "not compared; compare the answers: `harness compare night`\n"
+    )
+    for words in ((), ("verdicts",), ("verdicts:a", "verdicts:b"), ("night", "--baseline", "verdicts:a")):
+        done = harness("compare", *words, *where)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.splitlines(keepends=True)[1:] == [told]
+    done = harness("compare", "night", *where)
+    assert done.code == 0, done.err

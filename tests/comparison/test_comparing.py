@@ -297,9 +297,18 @@ def test_a_score_without_grades_is_not_compared_and_says_why() -> None:
     assert last.reason == "30 of 120 answers have no grade"
 
 
-def test_where_nobody_has_a_value_no_test_is_pretended() -> None:
+def test_a_metric_of_which_nobody_has_a_value_is_an_error_with_why_and_a_way_out() -> None:
     sides = [contender(name, np.full(20, UNGRADED)) for name in "ab"]
-    assert only(compared(*sides)).why == "nobody has a value"
+    told = "nobody that is compared has a value of 'mean': 20 of 20 answers have no grade"
+    with pytest.raises(ConfigError, match=f"^{told}; or choose another metric"):
+        compared(*sides)
+    with pytest.raises(ConfigError, match=told.replace("mean", "right")):
+        compared(*sides, metrics=["right", "mean"])
+    half = np.where(np.arange(20) < 10, UNGRADED, 1.0)
+    with pytest.raises(ConfigError, match="'mean': a: 20 of 20 answers have no grade; nor has c; or"):
+        compared(sides[0], contender("c", half))
+    found = compared(sides[0], contender("d", marks(1)[:20]))
+    assert [one.value is None for one in only(found).values] == [False, True]
 
 
 def test_an_incomplete_model_is_told_loudly_and_has_no_rank() -> None:

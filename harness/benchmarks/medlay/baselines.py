@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -27,7 +27,7 @@ from harness.benchmarks.medlay.lay_numbers import CaseTexts, Layout, lay_numbers
 from harness.benchmarks.medlay.lay_scores import lay_metrics
 from harness.benchmarks.medlay.lay_texts import LayText
 from harness.benchmarks.medlay.modalities import MODALITIES
-from harness.benchmarks.scored import MetricValue
+from harness.benchmarks.scored import BaselineRow, BaselineUnits, UnitNumbers
 
 SEED: Final = 122_789
 MOST: Final = 5_000
@@ -75,13 +75,34 @@ class _Pair:
     modality: str
 
 
-def baseline_metrics(cases: Iterable[Case], layout: Layout) -> dict[str, Mapping[str, MetricValue]]:
-    """Return baseline name -> metrics over the cases of one condition; their order does not matter.
+def baseline_rows(cases: Iterable[Case], layout: Layout) -> dict[str, BaselineRow]:
+    """Return baseline name -> its units in one condition, or its metrics; the order of cases does not matter.
 
-    Of more than `MOST` cases so many are drawn, by digests of their ids: what a text that looks at no image
-    is worth is known well enough from these, and n says how many there were.
+    All but what is drawn have one text a case, and so units. Of more than `MOST` cases so many are drawn, by
+    digests of their ids: what a text that looks at no image is worth is known well enough from these. Then
+    there are metrics only, since a case without units would have no answer; n says how many there were.
     """
-    pairs = sorted(heapq.nsmallest(MOST, map(_pair, cases), key=_lot), key=lambda one: one.id)
+    every = 0
+
+    def counted() -> Iterator[_Pair]:
+        nonlocal every
+        for case in cases:
+            every += 1
+            yield _pair(case)
+
+    pairs = sorted(heapq.nsmallest(MOST, counted(), key=_lot), key=lambda one: one.id)
+    ids = [one.id for one in pairs]
+    return {
+        name: (
+            lay_metrics(rows, layout)
+            if name == PREVALENCE or every > len(pairs)
+            else BaselineUnits(ids, rows)
+        )
+        for name, rows in _numbers(pairs, layout).items()
+    }
+
+
+def _numbers(pairs: Sequence[_Pair], layout: Layout) -> dict[str, UnitNumbers]:
     names = [name for name in NOTES if name != PREVALENCE or len(pairs) > 1]
     numbers = {name: np.empty((len(pairs), len(layout.names))) for name in names}
     nothing, usual = LayText(_NOTHING), LayText(_usual(pairs))
@@ -95,7 +116,7 @@ def baseline_metrics(cases: Iterable[Case], layout: Layout) -> dict[str, Mapping
         }
         for name in names:
             numbers[name][place] = lay_numbers(said[name], case, {}, layout)
-    return {name: lay_metrics(rows, layout) for name, rows in numbers.items()}
+    return numbers
 
 
 def _lot(pair: _Pair) -> bytes:

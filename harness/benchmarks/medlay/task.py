@@ -20,7 +20,7 @@ from harness.benchmarks.medlay.attributes import QUESTIONS, SCALE
 from harness.benchmarks.medlay.cases import EXPERT, check_cases, load_cases
 from harness.benchmarks.medlay.roi import image_part
 from harness.benchmarks.prompts import check_placeholders, load_prompt, placeholders, render
-from harness.benchmarks.scored import MetricColumn, MetricValue, Scored, ScoreTable, UnitTable
+from harness.benchmarks.scored import BaselineRow, MetricColumn, MetricValue, Scored, ScoreTable, UnitTable
 from harness.benchmarks.task import Task
 from harness.canonical import JSON
 from harness.errors import ConfigError, UnknownNameError
@@ -223,14 +223,14 @@ class MedLay(Task):
 
     def baselines(
         self, cases: Mapping[str, Iterable[Case]], conventions: Mapping[str, str]
-    ) -> Mapping[str, Mapping[str, MetricValue]]:
+    ) -> Mapping[str, BaselineRow]:
         """Return the rows of texts that look at no image; none in the ablation, where they do not differ."""
-        from harness.benchmarks.medlay.baselines import baseline_metrics
+        from harness.benchmarks.medlay.baselines import baseline_rows
 
         if len(cases) > 1:
             return {}
         (of_one,) = cases.values()
-        return baseline_metrics(of_one, self._layout)
+        return baseline_rows(of_one, self._layout)
 
     @property
     def _layout(self) -> Layout:
