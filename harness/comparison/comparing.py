@@ -68,9 +68,8 @@ def compare(
         raise ConfigError(_nothing(common, contenders))
     drawing = resampling or Resampling()
     measuring = Measuring(benchmark, condition, conventions, paths, drawing)
-    sides = [measuring.measure(one) for one in common.tables()]
+    sides = _measured(contenders, common, measuring, paths)
     better: dict[str, Better] = {column.path: column.better for column in table.columns}
-    _check_values(contenders, sides, paths)
     order = merits(contenders, sides, paths, better)
     against = shown_against(contenders, baseline, order, paths, better)
     tests = {
@@ -181,8 +180,11 @@ def _check(contenders: Sequence[Contender], baseline: str | None) -> None:
         raise ConfigError(f"the baseline {baseline!r} is none of those compared{known}")
 
 
-def _check_values(contenders: Sequence[Contender], sides: Sequence[Measured], paths: Sequence[str]) -> None:
-    """Raise ConfigError for a metric of which nobody has a value, with the reason of the first."""
+def _measured(
+    contenders: Sequence[Contender], common: CommonCases, measuring: Measuring, paths: Sequence[str]
+) -> list[Measured]:
+    """Measure all. Raises ConfigError for a metric of which nobody has a value, with a reason."""
+    sides = [measuring.measure(one) for one in common.tables()]
     for path in paths:
         reasons = [side.values[path].reason for side in sides]
         if None in reasons:
@@ -194,6 +196,7 @@ def _check_values(contenders: Sequence[Contender], sides: Sequence[Measured], pa
             f"nobody that is compared has a value of {path!r}: {who}{reasons[0]}{others}; or choose another "
             "metric, of those with a value in `harness score --json`, by `harness compare --metric`"
         )
+    return sides
 
 
 def _paths(metrics: Sequence[str] | None, benchmark: Benchmark, condition: str) -> list[str]:

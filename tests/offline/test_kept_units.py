@@ -30,8 +30,10 @@ ASKED = {
     "radm": ("--models", "sim/messy,sim/flaky", "--conditions", "text,text_images", "--limit", "8"),
 }  # fmt: skip
 UNIONS = {"triage": "ablation", "pandent": None, "medlay": "ablation", "radm": "text_to_text_images"}
-OTHERS = {"triage": {"baseline", "rater"}, "pandent": {"baseline"}, "medlay": set[str](), "radm": set[str]()}
-"""Kinds of rows that are kept beside models: neither drawn baselines nor those with a text for each case."""
+OTHERS = {
+    "triage": {"baseline", "rater"}, "pandent": {"baseline"}, "medlay": {"baseline"}, "radm": set[str](),
+}  # fmt: skip
+"""Kinds of rows that are kept beside models: no drawn baselines."""
 CHANGED = "its answers, grades or settings have changed"
 
 
