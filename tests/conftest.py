@@ -12,6 +12,7 @@ import pytest
 from postgres_server import PostgresServer, a_server
 
 LONGEST_FIRST = (
+    "tests/scoring/test_known_truth.py",
     "tests/faults/test_fault_table.py",
     "tests/offline/test_many_units.py",
     "tests/offline/test_many_step_cases.py",
@@ -19,6 +20,7 @@ LONGEST_FIRST = (
     "tests/scoring/test_meteor15.py",
     "tests/fuzz/test_fuzz.py",
     "tests/report/test_page_browser.py",
+    "tests/scoring/test_statistics_coverage.py",
     "tests/independent/test_triage_recomputed.py",
     "tests/cache/test_store_processes.py",
     "tests/explaining/test_explain.py",
