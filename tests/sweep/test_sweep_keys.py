@@ -152,12 +152,14 @@ def test_a_run_full_of_echoed_keys_leaves_none_anywhere(
         harness("export", "--raw", "--format", kind, "--out", tmp_path / f"records.{kind}", *store)
         for kind in ("jsonl", "csv")
     ]
+    exports.append(harness("report", "--out", tmp_path / "report", *store))
     told = [
         harness("status", *store),
         harness("status", "latest", "--json", *store),
         harness("score", "latest", "--json", *store),
         harness("models", "--json", "--config", tmp_path / "harness.toml"),
         harness("store", "verify", *store),
+        harness("compare", "latest", *store),
         *(
             harness("explain", "--case", f"c{number:03}", "--model", model, "--full", *style, *store)
             for number in range(0, CASES, 6)
@@ -165,7 +167,7 @@ def test_a_run_full_of_echoed_keys_leaves_none_anywhere(
             for style in ((), ("--json",))
         ),
     ]
-    assert [done.code for done in (*exports, *told[:5])] == [0] * 7
+    assert [done.code for done in (*exports, *told[:5])] == [0] * 8
     check_said(*exports, *told)
     assert leaking_files(tmp_path, ALL) == {}
     assert found_in(caplog.text.encode("utf-8", "surrogatepass"), ALL) == []
@@ -285,6 +287,8 @@ def test_a_key_that_was_given_as_an_argument_is_not_repeated(tmp_path: Path) -> 
 
 def test_every_command_that_shows_what_is_stored_was_asked() -> None:
     """A new command belongs into the run above, or here, where it shows nothing of an exchange."""
-    asked = {"run", "status", "score", "explain", "export", "models", "store", "doctor"}
+    asked = {
+        "run", "status", "score", "explain", "export", "report", "compare", "models", "store", "doctor"
+    }  # fmt: skip
     like_run = {"resume", "step"}  # they work, and show what they did, by the same code
     assert set(COMMANDS) - asked <= {*like_run, "import", "grades", "benchmarks", "data"}
