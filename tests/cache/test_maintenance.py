@@ -198,7 +198,7 @@ async def test_the_store_holds_every_table_of_the_design(store: Store) -> None:
         names = await connection.run_sync(lambda sync: inspect(sync).get_table_names())
         assert set(names) == {
             "meta", "run", "session", "exchange", "served", "claim", "unit", "unit_exchange", "record",
-            "unit_score", "blob", "media", "media_place", "grade",
+            "unit_score", "scored_run", "row_units", "blob", "media", "media_place", "grade",
         }
 
 
