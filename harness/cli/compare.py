@@ -16,7 +16,7 @@ from harness.cache.store import Store
 from harness.cli.compare_table import render
 from harness.cli.corrected import corrected_cases, data_option
 from harness.cli.options import config_option, json_option, print_json, say, store_option
-from harness.cli.score import read_conventions
+from harness.cli.scoring_options import convention_option, grades_option, read_conventions
 from harness.cli.step_told import say_whose_step
 from harness.cli.tables import terminal_width
 from harness.comparison.common_cases import Reading
@@ -58,14 +58,8 @@ from harness.offline.contender_names import wanted
     help="valid_only leaves out each case to which anybody has an unusable answer.",
 )
 @data_option
-@click.option(
-    "--convention",
-    "conventions",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="How a metric treats what its paper leaves open; `harness benchmarks` lists them.",
-)
-@click.option("--grades", metavar="WHO", help="Whose grades count, as for `harness score`.")
+@convention_option
+@grades_option
 @json_option
 @store_option
 @config_option

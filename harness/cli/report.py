@@ -16,7 +16,7 @@ from harness.cache.runs import LATEST
 from harness.cache.store import Store
 from harness.cli.corrected import corrected_cases, data_option
 from harness.cli.options import config_option, json_option, print_json, say, store_option, tell
-from harness.cli.score import read_conventions
+from harness.cli.scoring_options import convention_option, grades_option, read_conventions
 from harness.cli.step_told import say_whose_step
 from harness.config import load_config
 from harness.errors import ConfigError
@@ -35,19 +35,8 @@ if TYPE_CHECKING:
     help="Required: a new or empty folder, or one of an earlier report, which is replaced.",
 )
 @data_option
-@click.option(
-    "--convention",
-    "conventions",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="How a metric treats what its paper leaves open; `harness benchmarks` lists them.",
-)
-@click.option(
-    "--grades",
-    metavar="WHO",
-    help="Whose grades count, where a benchmark needs some: imported, imported:RATER,.., the "
-    "run of a grading step, or none.",
-)
+@convention_option
+@grades_option
 @json_option
 @store_option
 @config_option

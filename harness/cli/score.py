@@ -15,28 +15,17 @@ from harness.cache.store import Store
 from harness.cli.corrected import corrected_cases, data_option
 from harness.cli.options import config_option, json_option, say, store_option
 from harness.cli.scored import show_score
+from harness.cli.scoring_options import convention_option, grades_option, read_conventions
 from harness.cli.step_told import score_notes
 from harness.config import load_config
-from harness.errors import ConfigError
 from harness.offline.score import Score, score_run
 
 
 @click.command("score", epilog="Example: harness score latest --convention zero_division=skip-empty --json")
 @click.argument("run", default=LATEST)
 @data_option
-@click.option(
-    "--convention",
-    "conventions",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="How a metric treats what its paper leaves open; `harness benchmarks` lists them.",
-)
-@click.option(
-    "--grades",
-    metavar="WHO",
-    help="Whose grades count, where a benchmark needs some: imported, imported:RATER,.., the "
-    "run of a grading step, or none.",
-)
+@convention_option
+@grades_option
 @json_option
 @store_option
 @config_option
@@ -69,16 +58,3 @@ async def _score(
     for note in score_notes(run, runs):
         say(f"note: {note}")
     return score
-
-
-def read_conventions(written: Sequence[str]) -> dict[str, str]:
-    """Return NAME=VALUE options as a mapping. Raises ConfigError for one without "=" or given twice."""
-    found: dict[str, str] = {}
-    for text in written:
-        name, equals, value = text.partition("=")
-        if not equals or not name or not value:
-            raise ConfigError(f"--convention {text!r} is not NAME=VALUE; `harness benchmarks` lists them")
-        if found.get(name, value) != value:
-            raise ConfigError(f"--convention {name!r} is given twice with different values; give it once")
-        found[name] = value
-    return found
