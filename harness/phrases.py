@@ -11,6 +11,13 @@ LISTED: Final = 6
 """So many names of a list are written out."""
 
 
+IMPORTED_NOTE: Final = (
+    "imported: read from other tools' files, scored by the same code; prompt and parameters are not known "
+    "here"
+)
+"""What is said below numbers of answers that were not asked here."""
+
+
 def count(number: int, what: str) -> str:
     """Return a number of things in words."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

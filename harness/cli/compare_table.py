@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from harness.cli.score_notes import IMPORTED_NOTE
 from harness.cli.score_words import Json, printable, some, wrap
 from harness.cli.tables import display_width
 from harness.comparison.result import CORRECTIONS, TESTS
-from harness.phrases import count, listed
+from harness.phrases import IMPORTED_NOTE, count, listed
 from harness.report import rounding
 
 _READINGS: Final = {

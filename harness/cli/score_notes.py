@@ -7,13 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.scored import MetricColumn, ScoreTable
 from harness.cli.score_words import Json, shown_name, some, wrap
-from harness.phrases import count
+from harness.phrases import IMPORTED_NOTE, count
 from harness.report.rounding import rounded
-
-IMPORTED_NOTE = (
-    "imported: read from other tools' files, scored by the same code; prompt and parameters "
-    "are not known here"
-)
 
 
 def below(

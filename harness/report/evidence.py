@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from harness.phrases import count, grader, listed, llm_graded, no_evidence
 from harness.report.document import Paragraph, Part
 from harness.report.score_view import Json, row_name
-
-IMPORTED_NOTE: Final = (
-    "imported answers were read from other tools' files and scored by the same code; with which prompt and "
-    "parameters they were asked is not known here"
-)
 
 
 def warnings(score: Json) -> Iterator[str]:

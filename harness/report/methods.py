@@ -8,10 +8,9 @@ from typing import Final
 
 from harness.benchmarks.base import Benchmark
 from harness.manifest import Manifest
-from harness.phrases import count, listed, spoken
+from harness.phrases import IMPORTED_NOTE, count, listed, spoken
 from harness.report.cells import text_cell
 from harness.report.document import Cell, Column, Facts, Part, Table, TableRow
-from harness.report.evidence import IMPORTED_NOTE
 from harness.report.model_parameters import DIGITS, model_parameters
 from harness.report.part_ids import PartIds
 from harness.report.score_view import ConditionView, Json
