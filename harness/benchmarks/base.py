@@ -16,6 +16,7 @@ from harness.media import Media
 from harness.messages import Message, Schema
 
 if TYPE_CHECKING:
+    from harness.benchmarks.sheets import GradingTask
     from harness.media_reading import MediaReader
     from harness.scoring.intervals import Interval
     from harness.scoring.replicates import Statistic, Units
@@ -79,12 +80,14 @@ class Filled:
 class Question:
     """What people, a step's model or an outside tool say of one unit, and the scores use.
 
-    A grade is one of `values`; without values it is a number from `low` to `high`, both included.
+    A grade is one of `values`; without values it is a number from `low` to `high`, both included. Where
+    several raters differ without a consensus none counts, or their mean if the question is `averaged`.
     """
 
     values: tuple[JSON, ...] = ()
     low: float = 0.0
     high: float = 1.0
+    averaged: bool = False
 
     def takes(self, value: JSON) -> bool:
         """Tell whether a grade may have this value."""
@@ -133,6 +136,11 @@ class Benchmark(Protocol):
 
     partial_conditions: frozenset[str]
     """The conditions that `asks` may decline; all others are asked of every case."""
+
+    @property
+    def gradings(self) -> Mapping[str, GradingTask]:
+        """Return name -> a way of grading answers by people, on sheets; see `harness.benchmarks.sheets`."""
+        ...
 
     def asks(self, case: Case, condition: str) -> bool:
         """Tell whether a condition is asked of a case; where it is not, there is no unit.

@@ -19,6 +19,7 @@ from harness.messages import Schema
 from harness.new_folder import copy_folder
 
 if TYPE_CHECKING:
+    from harness.benchmarks.sheets import GradingTask
     from harness.scoring.replicates import Statistic, Units
 
 
@@ -35,6 +36,11 @@ class Task:
     conventions: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     questions: Mapping[str, Question] = MappingProxyType({})
     partial_conditions: frozenset[str] = frozenset()
+
+    @property
+    def gradings(self) -> Mapping[str, GradingTask]:
+        """Return nothing: people are asked nothing here."""
+        return {}
 
     def asks(self, case: Case, condition: str) -> bool:
         """Return True: every condition is asked of every case."""

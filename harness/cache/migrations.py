@@ -32,7 +32,12 @@ async def _add_scored_runs(transaction: Transaction) -> None:
     await transaction.dialect.create_tables(transaction.connection, only=("scored_run", "row_units"))
 
 
-MIGRATIONS: Final[Mapping[int, Migration]] = {1: _add_fingerprints, 2: _add_scored_runs}
+async def _add_gradings(transaction: Transaction) -> None:
+    """Make the tables of gradings by people, and of what sessions at work say of themselves."""
+    await transaction.dialect.create_tables(transaction.connection, only=("grading", "session_live"))
+
+
+MIGRATIONS: Final[Mapping[int, Migration]] = {1: _add_fingerprints, 2: _add_scored_runs, 3: _add_gradings}
 """Version -> the step that makes it the next one."""
 
 _VERSION_NAME: Final = "schema_version"

@@ -17,7 +17,9 @@ from harness.cache.derived import DerivedStore
 from harness.cache.evidence import EvidenceStore
 from harness.cache.files import MOUNTS
 from harness.cache.grades import GradeStore
+from harness.cache.gradings import GradingStore
 from harness.cache.imported import ImportedStore
+from harness.cache.live_sessions import LiveSessionStore
 from harness.cache.location import store_url
 from harness.cache.maintenance import MaintenanceStore
 from harness.cache.media_index import MediaStore
@@ -50,6 +52,8 @@ class Store(
     StoredScoreStore,
     EvidenceStore,
     GradeStore,
+    GradingStore,
+    LiveSessionStore,
     MaintenanceStore,
     NeighbourStore,
     MergeStore,

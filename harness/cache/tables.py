@@ -22,7 +22,7 @@ from sqlalchemy import (
     TypeDecorator,
 )
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 
 AnyRow: TypeAlias = "Row[*tuple[Any, ...]]"
 
@@ -109,6 +109,15 @@ SESSION = Table(
     Column("exit_code", Integer),
     Column("info", LargeBinary, nullable=False),
 )
+
+SESSION_LIVE = Table(
+    "session_live",
+    METADATA,
+    Column("session_id", ForeignKey("session.id"), primary_key=True, autoincrement=False),
+    Column("at_us", BigInteger, nullable=False),
+    Column("state", LargeBinary, nullable=False),
+)
+"""What a session at work said of itself last: no evidence of anything, and never merged."""
 
 EXCHANGE = Table(
     "exchange",
@@ -285,3 +294,15 @@ GRADE = Table(
     Column("graded_at_us", BigInteger, nullable=False),
 )
 Index("ix_grade_unit", *(GRADE.c[name] for name in UNIT_KEY))
+
+GRADING = Table(
+    "grading",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("run_id", ForeignKey("run.id"), nullable=False, index=True),
+    Column("name", AnyText, nullable=False, unique=True),
+    # Compressed canonical JSON: what was agreed before, and what changes while it goes on.
+    Column("settings", LargeBinary, nullable=False),
+    Column("state", LargeBinary, nullable=False),
+    Column("created_at_us", BigInteger, nullable=False),
+)

@@ -184,7 +184,7 @@ async def test_the_facts_about_a_store_are_counted(store: Store) -> None:
     names = ("exchanges", "served_keys", "runs", "sessions", "units", "claims", "blobs", "media")
     assert [stats[name] for name in names] == [3, 2, 1, 1, 1, 1, 2, 0]
     assert stats["outcomes"] == {"answered": 2, "timeout": 1}
-    assert (stats["first_exchange_at_us"], stats["schema_version"], stats["read_only"]) == (5, 3, False)
+    assert (stats["first_exchange_at_us"], stats["schema_version"], stats["read_only"]) == (5, 4, False)
     assert json.loads(json.dumps(stats)) == stats
 
 
@@ -199,6 +199,7 @@ async def test_the_store_holds_every_table_of_the_design(store: Store) -> None:
         assert set(names) == {
             "meta", "run", "session", "exchange", "served", "claim", "unit", "unit_exchange", "record",
             "unit_score", "scored_run", "row_units", "blob", "media", "media_place", "grade",
+            "grading", "session_live",
         }
 
 

@@ -113,7 +113,7 @@ def make_first_version(path: Path) -> None:
         for column in ("media.plain", "media_place.ctime_ns", "media_place.inode", "media_place.reader"):
             table, _, name = column.partition(".")
             database.execute(f"ALTER TABLE {table} DROP COLUMN {name}")
-        for table in ("scored_run", "row_units"):
+        for table in ("scored_run", "row_units", "grading", "session_live"):
             database.execute(f"DROP TABLE {table}")
         database.execute("UPDATE meta SET value = '1' WHERE name = 'schema_version'")
         database.execute("PRAGMA user_version=1")

@@ -281,7 +281,8 @@ async def test_a_store_of_version_2_gets_the_tables_of_whole_scores(
 ) -> None:
     await filled(postgres_place)
     schema = schema_of(postgres_place)
-    await postgres.execute("DROP TABLE scored_run", "DROP TABLE row_units", schema=schema)
+    later = [f"DROP TABLE {name}" for name in ("scored_run", "row_units", "grading", "session_live")]
+    await postgres.execute(*later, schema=schema)
     await set_version(postgres, postgres_place, 2)
     storage = (
         "SELECT DISTINCT attstorage::text FROM pg_attribute WHERE attname IN ('score', 'data') "

@@ -160,7 +160,7 @@ async def test_an_older_store_is_migrated_after_a_backup(store_path: Path) -> No
     await filled(store_path)
     set_version(store_path, 0)
     warnings: list[str] = []
-    steps = {0: add_column, 1: add_column_too, 2: nothing}
+    steps = {0: add_column, 1: add_column_too, 2: nothing, 3: nothing}
     async with await Store.open(str(store_path), migrations=steps, warn=warnings.append) as store:
         assert len(await store.served([a_key(0), a_key(1), a_key(2)])) == 3
     backup = store_path.with_name("store.sqlite3.v0-backup-1")

@@ -1,0 +1,108 @@
+"""Gradings: who grades which answers of a run, in which order, by which personal links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import func, insert, select, update
+
+from harness.cache.database import Transaction
+from harness.cache.exchange_rows import packed_json, unpacked_json
+from harness.cache.parts import StorePart
+from harness.cache.tables import GRADING, AnyRow
+from harness.canonical import JSON
+from harness.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class StoredGrading:
+    """One grading. `settings` never change; `state` does (rounds, what was opened, links).
+
+    `created_at_us` in microseconds since 1970 UTC.
+    """
+
+    id: int
+    run_id: int
+    name: str
+    settings: Mapping[str, JSON]
+    state: Mapping[str, JSON]
+    created_at_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class _New:
+    run_id: int
+    name: str
+    settings: Mapping[str, JSON]
+    state: Mapping[str, JSON]
+    now_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    id: int
+    before: bytes
+    after: bytes
+
+
+class GradingStore(StorePart):
+    """The gradings of all runs."""
+
+    async def add_grading(
+        self, run_id: int, name: str, settings: Mapping[str, JSON], state: Mapping[str, JSON]
+    ) -> StoredGrading:
+        """Keep a new grading. Raises ConfigError where the name is taken, StoreError."""
+        return await self._writer.submit(_add_all, _New(run_id, name, settings, state, self._clock()))
+
+    async def gradings(self) -> Sequence[StoredGrading]:
+        """Return all gradings, oldest first."""
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(select(GRADING).order_by(GRADING.c.id))).all()
+        return tuple(map(_read, rows))
+
+    async def change_grading(self, grading: StoredGrading, state: Mapping[str, JSON]) -> bool:
+        """Put a state in place of the one that `grading` has; False where another one stands there by now."""
+        change = _Change(grading.id, packed_json(grading.state), packed_json(state))
+        return await self._writer.submit(_change_all, change)
+
+
+def _read(row: AnyRow) -> StoredGrading:
+    settings, state = unpacked_json(row.settings), unpacked_json(row.state)
+    assert isinstance(settings, dict) and isinstance(state, dict)
+    return StoredGrading(row.id, row.run_id, row.name, settings, state, row.created_at_us)
+
+
+async def _add_all(transaction: Transaction, wanted: Sequence[_New]) -> list[StoredGrading]:
+    return [await _add(transaction, new) for new in wanted]
+
+
+async def _add(transaction: Transaction, new: _New) -> StoredGrading:
+    connection = transaction.connection
+    taken = await connection.execute(select(GRADING.c.id).where(GRADING.c.name == new.name))
+    if taken.first() is not None:
+        raise ConfigError(f"a grading {new.name!r} is in this store already; choose another name")
+    last = int((await connection.execute(select(func.coalesce(func.max(GRADING.c.id), 0)))).scalar_one())
+    row = {
+        "id": last + 1,
+        "run_id": new.run_id,
+        "name": new.name,
+        "settings": packed_json(dict(new.settings)),
+        "state": packed_json(dict(new.state)),
+        "created_at_us": new.now_us,
+    }
+    await connection.execute(insert(GRADING), row)
+    return StoredGrading(last + 1, new.run_id, new.name, new.settings, new.state, new.now_us)
+
+
+async def _change_all(transaction: Transaction, changes: Sequence[_Change]) -> list[bool]:
+    return [await _change(transaction, change) for change in changes]
+
+
+async def _change(transaction: Transaction, change: _Change) -> bool:
+    found = await transaction.connection.execute(
+        update(GRADING)
+        .where(GRADING.c.id == change.id, GRADING.c.state == change.before)
+        .values(state=change.after)
+    )
+    return found.rowcount == 1

@@ -1,0 +1,1 @@
+"""Pages for people on this machine: answers looked at one by one (`viewing`), and graded (`grading`)."""

@@ -1,0 +1,45 @@
+"""HTML made of templates: every text escaped, a missing name an error, the same frame around every page."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from starlette.responses import HTMLResponse
+
+from harness.report.page_text import brief, inline, shown
+from harness.web.links import link
+
+HTMX_HEADER = "hx-request"
+
+
+def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
+    """Return a template of `harness.web` (such as "viewing/templates/runs.html") as a response.
+
+    In templates `inline` and `shown` make HTML of any text, with marks for what is not seen, `brief` a title
+    of one line, and `link` a link (see `harness.web.links`).
+    """
+    return HTMLResponse(render(name, **values), status_code=status)
+
+
+def render(name: str, **values: Any) -> str:
+    """Return a template filled in, in valid UTF-8 whatever its texts hold."""
+    return environment().get_template(name).render(**values)
+
+
+@cache
+def environment() -> Environment:
+    """Return the templates, which extend "templates/base.html"."""
+    found = Environment(
+        loader=FunctionLoader(_source), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    found.globals |= {"link": link, "brief": brief, "inline": inline, "shown": shown}
+    return found
+
+
+def _source(name: str) -> str | None:
+    path = files("harness.web").joinpath(*name.split("/"))
+    return path.read_text(encoding="utf-8") if path.is_file() else None

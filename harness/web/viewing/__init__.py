@@ -1,0 +1,1 @@
+"""`harness view`: runs, models, units and every exchange of them, as pages."""
