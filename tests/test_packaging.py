@@ -18,7 +18,8 @@ import pytest
 
 LINKS = {name: f"harness/{name}" for name in ("providers", "schemas", "prompts", "cache")}
 DATA_SUFFIXES = {
-    ".css", ".csv", ".html", ".jpg", ".js", ".json", ".jsonl", ".md", ".mp4", ".png", ".toml", ".txt", ".typed",
+    ".css", ".csv", ".html", ".jpg", ".js", ".json", ".jsonl", ".md", ".mp4", ".png", ".toml", ".txt",
+    ".typed",
 }  # fmt: skip
 MODULE_LINES = 400
 FUNCTION_LINES = 60

@@ -105,10 +105,11 @@ def _same_origin(request: HTTPConnection, host: str) -> bool:
 
 def _cookie(request: HTTPConnection, name: str) -> str:
     try:
-        found = SimpleCookie(request.headers.get("cookie", "")).get(name)
+        found: SimpleCookie = SimpleCookie(request.headers.get("cookie", ""))
     except CookieError:
         return ""
-    return "" if found is None else f"{found.value}"
+    values: dict[str, str] = {key: morsel.value for key, morsel in found.items()}
+    return values.get(name, "")
 
 
 def _without_token(request: HTTPConnection) -> str:
