@@ -20,8 +20,8 @@ def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
     """Return a template of `harness.web` (such as "viewing/templates/runs.html") as a response.
 
     In templates `inline` and `shown` make HTML of any text, with marks for what is not seen, `brief` a title
-    of one line, `link` a link (see `harness.web.links`), and `asset` the address of a file of `static/`, which
-    browsers keep until its content is another.
+    of one line, `link` a link (see `harness.web.links`), and `asset` the address of a file of `static/`,
+    which browsers keep until its content is another.
     """
     return HTMLResponse(render(name, **values), status_code=status)
 

@@ -18,7 +18,8 @@ from harness.web.links import Query, link
 FOLDER: Final = "/static/"
 _TYPES: Final = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _ICON: Final = (
-    b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#17508a"/>'
+    b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
+    b'<rect width="16" height="16" rx="3" fill="#17508a"/>'
     b'<path d="M4 3v10M12 3v10M4 8h8" stroke="#fff" stroke-width="2" fill="none"/></svg>\n'
 )
 """The page's icon in a browser's tab: without one, browsers ask for /favicon.ico."""
@@ -66,5 +67,7 @@ def _files() -> dict[str, _File]:
     kinds = {one.name: _TYPES.get(one.name.rpartition(".")[2]) for one in folder.iterdir()}
     found = {name: ((folder / name).read_bytes(), kind) for name, kind in kinds.items() if kind is not None}
     found["icon.svg"] = (_ICON, _TYPES["svg"])
-    return {name: _File(content, kind, sha256(content).hexdigest()[:16]) for name, (content, kind) in found.items()}
-
+    return {
+        name: _File(content, kind, sha256(content).hexdigest()[:16])
+        for name, (content, kind) in found.items()
+    }
