@@ -96,7 +96,7 @@ class GradeStore(StorePart):
         if dry_run:
             async with self._database.reading() as connection:
                 found = await connection.execute(select(GRADE).where(GRADE.c.run_id == run_id))
-                return _Sorted(map(_grade, found.all()), addition).counts
+                return _Sorted(map(read_grade, found.all()), addition).counts
         return await self._writer.submit(_add_all, addition, alone=True)
 
     async def grades(self, run_id: int) -> tuple[Grade, ...]:
@@ -112,7 +112,7 @@ class GradeStore(StorePart):
         statement = select(GRADE).where(GRADE.c.run_id == run_id).order_by(*_ORDER)
         async with self._database.reading() as connection:
             rows = (await connection.execute(statement)).all()
-        return tuple(sorted(map(_grade, rows), key=_place))
+        return tuple(sorted(map(read_grade, rows), key=_place))
 
 
 def standing(history: Sequence[Grade]) -> Sequence[Grade]:
@@ -135,7 +135,8 @@ def _place(grade: Grade) -> tuple[GradeKey, int, bytes]:
     return grade.key, grade.graded_at_us, canonical_json(grade.value)
 
 
-def _grade(row: AnyRow) -> Grade:
+def read_grade(row: AnyRow) -> Grade:
+    """Return a row of the table as a grade. Raises StoreError for a damaged one."""
     try:
         value = unpacked_value(row.value)
     except (zlib.error, ValueError):
@@ -192,7 +193,7 @@ async def _add_all(transaction: Transaction, additions: Sequence[_Addition]) -> 
 async def _add(transaction: Transaction, addition: _Addition) -> GradesAdded:
     connection = transaction.connection
     stored = await connection.execute(select(GRADE).where(GRADE.c.run_id == addition.run_id))
-    found = _Sorted(map(_grade, stored.all()), addition)
+    found = _Sorted(map(read_grade, stored.all()), addition)
     last = int((await connection.execute(select(func.coalesce(func.max(GRADE.c.id), 0)))).scalar_one())
     rows: list[Mapping[str, object]] = [
         {

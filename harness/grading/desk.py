@@ -1,0 +1,333 @@
+"""One grading at work: what each seat may see, the grades that they give, and what follows from them.
+
+Everything goes to the store at once, and everything that another process on the same store did is seen at the
+next call: several servers may serve one grading. Positions count from 1 and are a seat's own; which answer
+lies behind one is known here alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from harness.benchmarks.sheets import COMMENT, GradingTask
+from harness.benchmarks.steps import CONSENSUS, NoCase
+from harness.cache.grades import GradeValue, NewGrade
+from harness.cache.gradings import StoredGrading
+from harness.cache.store import Store
+from harness.canonical import JSON, canonical_json, digest
+from harness.errors import ConfigError, GradeRefusedError, StoreError, UnknownNameError
+from harness.grading.agreement import PairAgreement
+from harness.grading.answers_now import AnswerNow, AnswersNow
+from harness.grading.book import Book
+from harness.grading.checking import questions_of
+from harness.grading.order import ORDER, apart, drawn
+from harness.grading.plan import Plan, read_plan
+from harness.grading.seats import Seat, seat_of
+from harness.grading.shown import Disagreement, Overview, Phase, Progress, SheetMedium, Shown
+from harness.grading.standing import Dispute, Standing
+from harness.grading.state import State, read_state
+from harness.moments import now_us
+from harness.offline.stored_run import StoredRun, load_run
+
+LONGEST_COMMENT: Final = 10_000
+_TRIES: Final = 100
+
+__all__ = ["Desk", "Disagreement", "Overview", "Phase", "Progress", "SheetMedium", "Shown"]
+
+
+class Desk:
+    """One grading, opened on a store. Make one with `Desk.open`; it lives as long as the store is open."""
+
+    def __init__(
+        self, store: Store, grading: StoredGrading, stored: StoredRun, task: GradingTask,
+        *, clock: Callable[[], int] = now_us,
+    ) -> None:  # fmt: skip
+        self.store = store
+        self.stored = stored
+        self.task = task
+        self.plan: Plan = read_plan(grading.settings)
+        self._grading = grading
+        self._state = read_state(grading.state)
+        self._clock = clock
+        self._lock = asyncio.Lock()
+        numbers = {item.unit: number for number, item in enumerate(self.plan.items)}
+        self._book = Book(numbers, frozenset({*self.plan.raters, CONSENSUS}))
+        self._answers = AnswersNow(store, stored, task, self.plan)
+        self._standing = Standing(self.plan, task, self._book, self._answers, questions_of(stored))
+        self._cases = {number: item.unit.case_id for number, item in enumerate(self.plan.items)}
+        self._orders: dict[tuple[str, int], Sequence[int]] = {}
+
+    @classmethod
+    async def open(cls, store: Store, grading: StoredGrading, *, clock: Callable[[], int] = now_us) -> Desk:
+        """Open a grading. Raises ConfigError where its task is not known here, StoreError."""
+        run = next((one for one in await store.runs() if one.id == grading.run_id), None)
+        if run is None:
+            raise StoreError(f"the run of grading {grading.name!r} is not in this store")
+        stored = await load_run(store, run)
+        name = str(grading.settings.get("task"))
+        task = stored.benchmark.gradings.get(name)
+        if task is None:
+            raise ConfigError(
+                f"{stored.benchmark.name} has no task {name!r} here, which grading {grading.name!r} is of"
+            )
+        desk = cls(store, grading, stored, task, clock=clock)
+        await desk.refresh()
+        return desk
+
+    @property
+    def name(self) -> str:
+        """Return the grading's name: for the lead, never for a rater (it may tell the run's)."""
+        return self._grading.name
+
+    @property
+    def state(self) -> State:
+        """Return the state as it was read last."""
+        return self._state
+
+    @property
+    def seats(self) -> tuple[Seat, ...]:
+        """Return all seats: the raters' in their order, the consensus where there are several, the lead's."""
+        return self._state.seats
+
+    def seat_of(self, token: str) -> Seat | None:
+        """Return the seat that a token opens, by the state as it was read last; None: there is none."""
+        return seat_of(self._state.seats, token)
+
+    async def refresh(self) -> None:
+        """Take in what others did on this store: grades, links, rounds, answers that were asked again."""
+        async with self._lock:
+            await self._reload()
+            last, new = await self.store.grades_after(self.stored.run.id, self._book.last_id)
+            self._book.add(new)
+            self._book.last_id = last
+            await self._answers.refresh()
+        await self._advance()
+
+    async def overview(self, seat: Seat) -> Overview:
+        """Return where the grading stands, as a seat may know it."""
+        await self.refresh()
+        state, items = self._state, range(len(self.plan.items))
+        found = Overview(self._phase(seat), None, len(items), len(state.rounds))
+        if seat.role == "rater":
+            return replace(found, own=self._progress(seat.name))
+        disputes = [one for number in items for one in self._disputes(number) if one.needed]
+        found = replace(
+            found, disputes=len(disputes), settled=sum(one.consensus is not None for one in disputes)
+        )
+        if seat.role == "consensus":
+            return found
+        return replace(
+            found, raters=tuple(map(self._progress, self.plan.raters)), rounds=state.rounds,
+            gone=len(self._answers.gone),
+        )  # fmt: skip
+
+    def order(self, seat: Seat) -> Sequence[int]:
+        """Return the item numbers in the order of a seat's positions, those alone that are open to it.
+
+        A rater's: each round of calibration, shuffled; then, once full grading is open, the others, shuffled.
+        The consensus seat's: all items. The lead has none.
+        """
+        rounds = self._state.rounds
+        if seat.role == "lead":
+            return ()
+        key = (f"{seat.role} {seat.name}", len(rounds))
+        if key not in self._orders:
+            self._orders[key] = self._order(seat, [one.items for one in rounds])
+        found = self._orders[key]
+        if seat.role == "consensus" or self._state.opened is not None:
+            return found
+        return found[: sum(len(one.items) for one in rounds)]
+
+    async def sheet(self, seat: Seat, position: int) -> Shown:
+        """Return a sheet as a seat sees it. Raises UnknownNameError for a position that is not open to it."""
+        await self.refresh()
+        return await self._shown(seat, position)
+
+    async def grade(
+        self, seat: Seat, position: int, question: str, value: JSON, *, seen: str | None = None
+    ) -> Shown:
+        """Keep what a seat says of one question of a sheet, at once, and return the sheet as it is then.
+
+        `value` is one of the question's options, or text for `COMMENT`. `seen`: that of the sheet that it is
+        about. Raises GradeRefusedError where it is not taken, with the reason, UnknownNameError as `sheet`,
+        StoreError.
+        """
+        await self.refresh()
+        shown = await self._shown(seat, position)
+        if shown.sheet is None or shown.closed is not None:
+            raise GradeRefusedError(str(shown.closed or shown.told))
+        if seen is not None and seen != shown.seen:
+            raise GradeRefusedError(
+                "there is another answer on this sheet by now; read it again before you grade it"
+            )
+        number = self.order(seat)[position - 1]
+        await self._keep(seat, number, question, self._checked(question, value))
+        await self.refresh()
+        return await self._shown(seat, position)
+
+    async def next_open(self, seat: Seat, after: int = 0) -> int | None:
+        """Return the first position with something left to say, after one and then from the start."""
+        await self.refresh()
+        order = self.order(seat)
+        places = [*range(after, len(order)), *range(min(after, len(order)))]
+        return next((place + 1 for place in places if self._is_open(seat, order[place])), None)
+
+    async def disagreements(self) -> Sequence[Disagreement]:
+        """Return the items on which raters differ, in the order of the consensus seat, once all is open."""
+        await self.refresh()
+        if len(self.plan.raters) < 2:
+            return ()
+        order = self.order(next(seat for seat in self.seats if seat.role == "consensus"))
+        found = ((place, tuple(self._disputes(number))) for place, number in enumerate(order, start=1))
+        return tuple(Disagreement(place, disputes) for place, disputes in found if disputes)
+
+    async def agreement(self) -> Sequence[PairAgreement]:
+        """Return how far every two raters agree, over all that both graded, before any consensus."""
+        await self.refresh()
+        numbers = range(len(self.plan.items))
+        return await asyncio.to_thread(self._standing.agreement, numbers, self._groups(numbers))
+
+    def _phase(self, seat: Seat) -> Phase:
+        state, raters = self._state, [seat.name] if seat.role == "rater" else self.plan.raters
+        if state.opened is None:
+            items = state.rounds[-1].items
+            done = all(self._standing.is_done(number, rater) for number in items for rater in raters)
+            return "waiting" if done else "calibration"
+        items = tuple(range(len(self.plan.items)))
+        done = all(self._standing.is_done(number, rater) for number in items for rater in raters)
+        if done and seat.role != "rater":
+            done = not any(one.needed and one.consensus is None for n in items for one in self._disputes(n))
+        return "done" if done else "full"
+
+    def _progress(self, rater: str) -> Progress:
+        numbers = self.order(next(seat for seat in self.seats if seat.name == rater))
+        return Progress(rater, self._standing.done(numbers, rater), self._standing.there(numbers))
+
+    def _disputes(self, number: int) -> list[Dispute]:
+        return self._standing.disputes(number) if self._state.opened is not None else []
+
+    def _is_open(self, seat: Seat, number: int) -> bool:
+        if seat.role == "consensus":
+            return any(one.needed and one.consensus is None for one in self._disputes(number))
+        return not self._standing.is_done(number, seat.name)
+
+    def _order(self, seat: Seat, rounds: Sequence[Sequence[int]]) -> Sequence[int]:
+        draw = (self.plan.seed, ORDER, seat.role, seat.name)
+        if seat.role == "consensus":
+            return apart(drawn(range(len(self.plan.items)), *draw), self._cases)
+        first = {number for one in rounds for number in one}
+        rest = [number for number in range(len(self.plan.items)) if number not in first]
+        found: list[int] = []
+        for part in (*rounds, rest):
+            before = self._cases[found[-1]] if found else None
+            found += apart(drawn(part, *draw), self._cases, before)
+        return found
+
+    async def _shown(self, seat: Seat, position: int) -> Shown:
+        order = self.order(seat)
+        if not 1 <= position <= len(order):
+            raise UnknownNameError(f"there is no sheet {position} here; there are {len(order)}")
+        number = order[position - 1]
+        now = await self._answers.read(number)
+        grades = self._standing.grades(number, seat.name)
+        sheet = None if isinstance(now.made, NoCase) else now.made
+        media = {} if sheet is None else sheet.media
+        return Shown(
+            position=position,
+            total=len(order),
+            sheet=sheet,
+            grades={name: value for name, value in grades.items() if name != COMMENT},
+            comment=str(grades.get(COMMENT, "")),
+            media=tuple(SheetMedium(role, one) for role, many in media.items() for one in many),
+            seen=_seen(seat, now),
+            unit=self.plan.items[number].unit,
+            closed=self._closed(seat, number),
+            told=None
+            if sheet is not None
+            else "this answer is being asked for again; there is nothing to grade",
+            disputes=tuple(self._disputes(number)) if seat.role == "consensus" else (),
+        )
+
+    def _closed(self, seat: Seat, number: int) -> str | None:
+        if seat.role == "rater" and self._standing.is_settled(number):
+            return "a consensus was found on this answer; its grades stay as they are"
+        if seat.role == "consensus" and not self._disputes(number):
+            return "the raters do not differ about this answer"
+        return None
+
+    def _checked(self, question: str, value: JSON) -> GradeValue:
+        if question == COMMENT:
+            if not isinstance(value, str) or len(value) > LONGEST_COMMENT:
+                raise GradeRefusedError(f"a comment is text of at most {LONGEST_COMMENT:,} characters")
+            return value
+        asked = next((one for one in self.task.questions if one.name == question), None)
+        if asked is None:
+            raise GradeRefusedError(f"this task has no question {question!r}")
+        wanted = canonical_json(value)
+        for option in asked.options:
+            if canonical_json(option.value) == wanted and isinstance(option.value, str | int | float | bool):
+                return option.value
+        raise GradeRefusedError(f"{question!r} does not have the answer that was given")
+
+    async def _keep(self, seat: Seat, number: int, question: str, value: GradeValue) -> None:
+        disputed = {one.question for one in self._disputes(number)}
+        if seat.role == "consensus" and question not in {COMMENT, *disputed}:
+            raise GradeRefusedError(f"the raters do not differ about {question!r}")
+        unit, since = self.plan.items[number].unit, self._answers.since.get(number, 0)
+        newest = self._book.newest_us(number, seat.name, question)
+        # A value that was given for an earlier answer is given anew for this one, whatever the clocks say.
+        at = max(self._clock(), newest + 1, since) if newest < since else None
+        await self.store.add_grades(self.stored.run.id, [NewGrade(unit, seat.name, question, value, at)])
+
+    async def _advance(self) -> None:
+        """End a round of calibration that all raters have finished, and open full grading if they agree."""
+        state = self._state
+        current = state.round
+        if (
+            state.opened is not None
+            or current is None
+            or current.ended_at_us is not None
+            or self.store.read_only
+        ):
+            return
+        ended_us = self._standing.ended_us(current.items)
+        if ended_us is None:
+            return
+        from harness.grading.calibration import ended_round
+
+        pairs = await asyncio.to_thread(
+            self._standing.agreement, current.items, self._groups(current.items), ended_us
+        )
+        await self.change(lambda now: ended_round(self.plan, now, current, ended_us, pairs, self._clock()))
+
+    async def change(self, new: Callable[[State], State | None]) -> State:
+        """Put what `new` makes of the state in its place, whoever else changes it too; None: leave it."""
+        for _ in range(_TRIES):
+            async with self._lock:
+                await self._reload()
+                wanted = new(self._state)
+                if wanted is None or await self.store.change_grading(self._grading, wanted.to_json()):
+                    await self._reload()
+                    return self._state
+        raise StoreError(f"the state of grading {self.name!r} is changed by others all the time; try again")
+
+    async def _reload(self) -> None:
+        grading = await self.store.grading_now(self._grading)
+        if grading is not self._grading:
+            self._grading, self._state = grading, read_state(grading.state)
+
+    def _groups(self, numbers: Sequence[int] | range) -> Mapping[int, str]:
+        index = self.stored.case_index
+        found = {}
+        for number in numbers:
+            place = index.find(self._cases[number])
+            case = None if place is None else index.case(place)
+            found[number] = self._cases[number] if case is None or case.group is None else case.group
+        return found
+
+
+def _seen(seat: Seat, now: AnswerNow) -> str:
+    return digest([seat.token, now.answer])[:16]
