@@ -26,7 +26,15 @@ from harness.grading.checking import questions_of
 from harness.grading.order import ORDER, apart, drawn
 from harness.grading.plan import Plan, read_plan
 from harness.grading.seats import Seat, seat_of
-from harness.grading.shown import Disagreement, Overview, Phase, Progress, SheetMedium, Shown
+from harness.grading.shown import (
+    Disagreement,
+    Overview,
+    Phase,
+    Progress,
+    SheetMedium,
+    SheetState,
+    Shown,
+)
 from harness.grading.standing import Dispute, Standing
 from harness.grading.state import State, read_state
 from harness.moments import now_us
@@ -35,7 +43,7 @@ from harness.offline.stored_run import StoredRun, load_run
 LONGEST_COMMENT: Final = 10_000
 _TRIES: Final = 100
 
-__all__ = ["Desk", "Disagreement", "Overview", "Phase", "Progress", "SheetMedium", "Shown"]
+__all__ = ["Desk", "Disagreement", "Overview", "Phase", "Progress", "SheetMedium", "SheetState", "Shown"]
 
 
 class Desk:
@@ -175,6 +183,18 @@ class Desk:
         places = [*range(after, len(order)), *range(min(after, len(order)))]
         return next((place + 1 for place in places if self._is_open(seat, order[place])), None)
 
+    async def sheet_states(self, seat: Seat) -> Sequence[SheetState]:
+        """Return how far a rater is with each sheet that is open to them, in the order of their positions."""
+        await self.refresh()
+        return tuple(self._sheet_state(seat, number) for number in self.order(seat))
+
+    def _sheet_state(self, seat: Seat, number: int) -> SheetState:
+        if number in self._answers.gone:
+            return "gone"
+        if self._standing.is_done(number, seat.name):
+            return "done"
+        return "partly" if set(self._standing.grades(number, seat.name)) - {COMMENT} else "open"
+
     async def disagreements(self) -> Sequence[Disagreement]:
         """Return the items on which raters differ, in the order of the consensus seat, once all is open."""
         await self.refresh()
@@ -242,13 +262,14 @@ class Desk:
             grades={name: value for name, value in grades.items() if name != COMMENT},
             comment=str(grades.get(COMMENT, "")),
             media=tuple(SheetMedium(role, one) for role, many in media.items() for one in many),
-            seen=_seen(seat, now),
+            seen=self._seen(seat, now),
             unit=self.plan.items[number].unit,
             closed=self._closed(seat, number),
             told=None
             if sheet is not None
             else "this answer is being asked for again; there is nothing to grade",
             disputes=tuple(self._disputes(number)) if seat.role == "consensus" else (),
+            comments=self._comments(number) if seat.role == "consensus" else {},
         )
 
     def _closed(self, seat: Seat, number: int) -> str | None:
@@ -328,6 +349,10 @@ class Desk:
             found[number] = self._cases[number] if case is None or case.group is None else case.group
         return found
 
+    def _comments(self, number: int) -> Mapping[str, str]:
+        said = {rater: self._standing.grades(number, rater).get(COMMENT) for rater in self.plan.raters}
+        return {rater: text for rater, text in said.items() if isinstance(text, str) and text}
 
-def _seen(seat: Seat, now: AnswerNow) -> str:
-    return digest([seat.token, now.answer])[:16]
+    def _seen(self, seat: Seat, now: AnswerNow) -> str:
+        # With the lead's token, which no rater knows: else a name that is hidden could be found by trying names.
+        return digest([self.seats[-1].token, seat.token, now.answer])[:16]

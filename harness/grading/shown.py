@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from harness.benchmarks.sheets import Sheet
@@ -14,6 +14,8 @@ from harness.grading.state import Round
 from harness.media import Media
 
 Phase: TypeAlias = Literal["calibration", "waiting", "full", "done"]
+SheetState: TypeAlias = Literal["open", "partly", "done", "gone"]
+"""How far a seat is with a sheet: "gone" has no answer that could be graded, for now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class Shown:
 
     `sheet` None: its answer is gone for now (`told` says so, without saying whose it is). `grades`: what this
     seat said, question -> value, of the questions that count; `comment` beside. `closed`: why nothing can be
-    changed. `disputes`: for the consensus seat, what raters said where they differ. `seen`: give it back with
+    changed. `disputes`: for the consensus seat, what raters said where they differ; `comments`: rater -> theirs. `seen`: give it back with
     a grade, so that none is taken for an answer that came later. `unit` is for the server alone.
     """
 
@@ -77,6 +79,7 @@ class Shown:
     closed: str | None = None
     told: str | None = None
     disputes: tuple[Dispute, ...] = ()
+    comments: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

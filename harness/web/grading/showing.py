@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from harness.benchmarks.sheets import COMMENT
-from harness.grading.desk import Shown
-from harness.phrases import counted
+from harness.grading.desk import LONGEST_COMMENT, Shown
+from harness.phrases import count
 from harness.web.grading.seated import Seated
 from harness.web.grading.sheet import BEGINNING, WHOLE, Asked, view_of
 from harness.web.links import Query
@@ -47,7 +47,11 @@ def show(request: Request, who: Seated, shown: Shown, more: Mapping[str, Any] | 
         "beginning": BEGINNING,
         "whole": WHOLE,
         "both": {},
+        "optional": frozenset(),
+        "alike": (),
         "comments": (),
+        "longest_comment": LONGEST_COMMENT,
+        "open_words": unanswered(view.questions),
     }
     return page("grading/templates/sheet.html", **(values | common))
 
@@ -55,7 +59,7 @@ def show(request: Request, who: Seated, shown: Shown, more: Mapping[str, Any] | 
 def media_words(shown: Shown) -> str | None:
     """Say how many images and clips a case has; None: it has none."""
     kinds = Counter(one.medium.kind for one in shown.media)
-    words = [counted(kinds[kind], noun) for kind, noun in (("image", "image"), ("video", "clip")) if kinds[kind]]
+    words = [count(kinds[kind], noun) for kind, noun in (("image", "image"), ("video", "clip")) if kinds[kind]]
     return " and ".join(words) or None
 
 

@@ -53,7 +53,7 @@
   const answered = (field) => field.querySelector("input:checked") !== null;
   const unsaved = () => fields.filter((one) => of(one).given > of(one).kept);
   const failed = () => unsaved().filter((one) => of(one).why !== null);
-  const open = () => questions.filter((one) => !answered(one));
+  const open = () => questions.filter((one) => !answered(one) && !("optional" in one.dataset));
 
   // Saving
   const word = (field, words, kind) => {
