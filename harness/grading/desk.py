@@ -354,5 +354,5 @@ class Desk:
         return {rater: text for rater, text in said.items() if isinstance(text, str) and text}
 
     def _seen(self, seat: Seat, now: AnswerNow) -> str:
-        # With the lead's token, which no rater knows: else a name that is hidden could be found by trying names.
+        # With the lead's token, which no rater knows: else a hidden name could be found by trying names.
         return digest([self.seats[-1].token, seat.token, now.answer])[:16]

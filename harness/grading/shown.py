@@ -64,8 +64,9 @@ class Shown:
 
     `sheet` None: its answer is gone for now (`told` says so, without saying whose it is). `grades`: what this
     seat said, question -> value, of the questions that count; `comment` beside. `closed`: why nothing can be
-    changed. `disputes`: for the consensus seat, what raters said where they differ; `comments`: rater -> theirs. `seen`: give it back with
-    a grade, so that none is taken for an answer that came later. `unit` is for the server alone.
+    changed. `disputes`: for the consensus seat, what raters said where they differ; `comments`: rater -> their
+    comment. `seen`: give it back with a grade, so that none is taken for an answer that came later. `unit` is
+    for the server alone.
     """
 
     position: int

@@ -1,6 +1,7 @@
 """What those see who look for consensus: the answers that raters graded differently, and what each said.
 
-Raters are "A" and "B" here, in the order in which the grading names them: what was said counts, and not who said it.
+Raters are "A" and "B" here, in the order in which the grading names them: what was said counts, and not who
+said it.
 """
 
 from __future__ import annotations
@@ -29,10 +30,13 @@ from harness.web.links import Query
 from harness.web.pages import page
 
 _MANNERS: Final = (
-    "You see the answers on which the raters differ, each rater's grades beside each other, and still nothing of whose "
-    "answers these are. Talk about each one and give the grade that you agree on; it stands in place of theirs.",
-    "What the raters said is kept, and Cohen's kappa is of that. Once an answer has a consensus they cannot change it.",
-    "The keyboard is enough: each option has its key, the arrows go between questions, Enter goes on, ? lists all keys.",
+    "You see the answers on which the raters differ, each rater's grades beside each other, and still nothing "
+    "of whose answers these are. Talk about each one and give the grade that you agree on; it stands in place "
+    "of theirs.",
+    "What the raters said is kept, and Cohen's kappa is of that. Once an answer has a consensus they cannot "
+    "change it.",
+    "The keyboard is enough: each option has its key, the arrows go between questions, Enter goes on, and ? "
+    "lists all keys.",
 )
 
 
@@ -82,8 +86,14 @@ def _words(found: Overview, disputed: int) -> Sequence[str]:
     if found.phase in {"calibration", "waiting"}:
         return ["Full grading is not open yet; there is nothing to agree on before."]
     if found.disputes == found.settled:
-        told = "Every difference is settled." if disputed else "The raters differ on nothing that both graded so far."
-        more = "" if found.phase == "done" else " They have not finished grading; look at this page again later."
+        told = (
+            "Every difference is settled."
+            if disputed
+            else "The raters differ on nothing that both graded so far."
+        )
+        more = (
+            "" if found.phase == "done" else " They have not finished grading; look at this page again later."
+        )
         return [told + more]
     left = found.disputes - found.settled
     return [f"{count(left, 'question')} of {count(disputed, 'answer')} still to be settled."]
@@ -103,7 +113,7 @@ async def _sheet(request: Request) -> Response:
         "previous": places[at - 1] if at else None,
         "following": places[at + 1] if at + 1 < len(places) else None,
     }
-    return show(request, who, shown, more | _beside(who.desk, shown))
+    return show(request, who, shown, {**more, **_beside(who.desk, shown)})
 
 
 def _beside(desk: Desk, shown: Shown) -> Mapping[str, Any]:

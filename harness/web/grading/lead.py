@@ -1,4 +1,4 @@
-"""What the lead of a grading sees: how far the raters are, how far they agree, and what there is to decide."""
+"""What the lead of a grading sees: how far raters are and agree, and what there is to decide."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def _overview(request: Request) -> Response:
     return page(
         "grading/templates/lead.html",
         run=desk.stored.run.name,
-        name=desk.name,
+        grading=desk.name,
         task=desk.task.title,
         plan=desk.plan,
         rounds=[(number, one, list(_kappas(one.pairs))) for number, one in enumerate(found.rounds, 1)],
@@ -157,5 +157,3 @@ def _size(text: str) -> int | None:
     if not (text.isascii() and text.isdigit() and 0 < int(text) < 1_000_000):
         raise GradeRefusedError(f"{text!r} is no number of sheets")
     return int(text)
-
-

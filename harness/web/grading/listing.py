@@ -16,7 +16,7 @@ _SIGNS: Final[Mapping[SheetState, tuple[str, str]]] = {
     "open": ("", "open"),
     "partly": ("◐", "begun"),
     "done": ("✓", "done"),
-    "gone": ("–", "has no answer now"),
+    "gone": ("-", "has no answer now"),
 }
 
 

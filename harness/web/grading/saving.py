@@ -46,7 +46,9 @@ async def _keep(who: Seated, before: Shown, form: Mapping[str, str]) -> Mapping[
         if stands != value:
             await who.desk.grade(who.seat, before.position, name, value, seen=form.get("seen", ""))
         elif form.get("seen", "") != before.seen:
-            raise GradeRefusedError("there is another answer on this sheet by now; read it again before you grade it")
+            raise GradeRefusedError(
+                "there is another answer on this sheet by now; read it again before you grade it"
+            )
         found[name] = stands != value and stands not in (None, "")
     return found
 

@@ -97,11 +97,7 @@ def _columns(parts: Sequence[SheetPart]) -> tuple[Sequence[SheetPart], Sequence[
     return parts, ()
 
 
-def _asked(
-    sheet: Sheet, questions: Sequence[SheetQuestion], grades: Mapping[str, JSON]
-) -> Iterator[Asked]:
+def _asked(sheet: Sheet, questions: Sequence[SheetQuestion], grades: Mapping[str, JSON]) -> Iterator[Asked]:
     for number, one in enumerate(questions, 1):
         chosen = key_of(one, grades[one.name]) if one.name in grades else None
-        yield Asked(
-            number, one.name, one.title, one.help, sheet.subjects.get(one.name), one.options, chosen
-        )
+        yield Asked(number, one.name, one.title, one.help, sheet.subjects.get(one.name), one.options, chosen)

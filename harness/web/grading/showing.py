@@ -58,8 +58,9 @@ def show(request: Request, who: Seated, shown: Shown, more: Mapping[str, Any] | 
 
 def media_words(shown: Shown) -> str | None:
     """Say how many images and clips a case has; None: it has none."""
-    kinds = Counter(one.medium.kind for one in shown.media)
-    words = [count(kinds[kind], noun) for kind, noun in (("image", "image"), ("video", "clip")) if kinds[kind]]
+    kinds = Counter[str](one.medium.kind for one in shown.media)
+    nouns = (("image", "image"), ("video", "clip"))
+    words = [count(kinds[kind], noun) for kind, noun in nouns if kinds[kind]]
     return " and ".join(words) or None
 
 
