@@ -18,7 +18,7 @@ from harness.cache.grades import GradeValue, NewGrade
 from harness.cache.gradings import StoredGrading
 from harness.cache.store import Store
 from harness.canonical import JSON, canonical_json, digest
-from harness.errors import ConfigError, GradeRefusedError, StoreError, UnknownNameError
+from harness.errors import ConfigError, GradingError, StoreError
 from harness.grading.agreement import PairAgreement
 from harness.grading.answers_now import AnswerNow, AnswersNow
 from harness.grading.book import Book
@@ -35,7 +35,7 @@ from harness.offline.stored_run import StoredRun, load_run
 LONGEST_COMMENT: Final = 10_000
 _TRIES: Final = 100
 
-__all__ = ["Desk", "Disagreement", "Overview", "Phase", "Progress", "SheetMedium", "Shown"]
+__all__ = ["Desk", "Disagreement", "GradingError", "Overview", "Phase", "Progress", "SheetMedium", "Shown"]
 
 
 class Desk:
@@ -108,7 +108,7 @@ class Desk:
 
     async def overview(self, seat: Seat) -> Overview:
         """Return where the grading stands, as a seat may know it."""
-        await self.refresh()
+        await self._enter(seat)
         state, items = self._state, range(len(self.plan.items))
         found = Overview(self._phase(seat), None, len(items), len(state.rounds))
         if seat.role == "rater":
@@ -142,8 +142,8 @@ class Desk:
         return found[: sum(len(one.items) for one in rounds)]
 
     async def sheet(self, seat: Seat, position: int) -> Shown:
-        """Return a sheet as a seat sees it. Raises UnknownNameError for a position that is not open to it."""
-        await self.refresh()
+        """Return a sheet as a seat sees it. Raises GradingError for a position that is not open to it."""
+        await self._enter(seat)
         return await self._shown(seat, position)
 
     async def grade(
@@ -152,15 +152,14 @@ class Desk:
         """Keep what a seat says of one question of a sheet, at once, and return the sheet as it is then.
 
         `value` is one of the question's options, or text for `COMMENT`. `seen`: that of the sheet that it is
-        about. Raises GradeRefusedError where it is not taken, with the reason, UnknownNameError as `sheet`,
-        StoreError.
+        about. Raises GradingError where it is not taken, with the reason, StoreError.
         """
-        await self.refresh()
+        await self._enter(seat)
         shown = await self._shown(seat, position)
         if shown.sheet is None or shown.closed is not None:
-            raise GradeRefusedError(str(shown.closed or shown.told))
+            raise GradingError(str(shown.closed or shown.told))
         if seen is not None and seen != shown.seen:
-            raise GradeRefusedError(
+            raise GradingError(
                 "there is another answer on this sheet by now; read it again before you grade it"
             )
         number = self.order(seat)[position - 1]
@@ -170,7 +169,7 @@ class Desk:
 
     async def next_open(self, seat: Seat, after: int = 0) -> int | None:
         """Return the first position with something left to say, after one and then from the start."""
-        await self.refresh()
+        await self._enter(seat)
         order = self.order(seat)
         places = [*range(after, len(order)), *range(min(after, len(order)))]
         return next((place + 1 for place in places if self._is_open(seat, order[place])), None)
@@ -189,6 +188,11 @@ class Desk:
         await self.refresh()
         numbers = range(len(self.plan.items))
         return await asyncio.to_thread(self._standing.agreement, numbers, self._groups(numbers))
+
+    async def _enter(self, seat: Seat) -> None:
+        await self.refresh()
+        if seat not in self._state.seats:
+            raise GradingError("this link was replaced by another one; ask whoever leads the grading for it")
 
     def _phase(self, seat: Seat) -> Phase:
         state, raters = self._state, [seat.name] if seat.role == "rater" else self.plan.raters
@@ -229,7 +233,7 @@ class Desk:
     async def _shown(self, seat: Seat, position: int) -> Shown:
         order = self.order(seat)
         if not 1 <= position <= len(order):
-            raise UnknownNameError(f"there is no sheet {position} here; there are {len(order)}")
+            raise GradingError(f"there is no sheet {position} here; there are {len(order)}")
         number = order[position - 1]
         now = await self._answers.read(number)
         grades = self._standing.grades(number, seat.name)
@@ -261,21 +265,21 @@ class Desk:
     def _checked(self, question: str, value: JSON) -> GradeValue:
         if question == COMMENT:
             if not isinstance(value, str) or len(value) > LONGEST_COMMENT:
-                raise GradeRefusedError(f"a comment is text of at most {LONGEST_COMMENT:,} characters")
+                raise GradingError(f"a comment is text of at most {LONGEST_COMMENT:,} characters")
             return value
         asked = next((one for one in self.task.questions if one.name == question), None)
         if asked is None:
-            raise GradeRefusedError(f"this task has no question {question!r}")
+            raise GradingError(f"this task has no question {question!r}")
         wanted = canonical_json(value)
         for option in asked.options:
             if canonical_json(option.value) == wanted and isinstance(option.value, str | int | float | bool):
                 return option.value
-        raise GradeRefusedError(f"{question!r} does not have the answer that was given")
+        raise GradingError(f"{question!r} does not have the answer that was given")
 
     async def _keep(self, seat: Seat, number: int, question: str, value: GradeValue) -> None:
         disputed = {one.question for one in self._disputes(number)}
         if seat.role == "consensus" and question not in {COMMENT, *disputed}:
-            raise GradeRefusedError(f"the raters do not differ about {question!r}")
+            raise GradingError(f"the raters do not differ about {question!r}")
         unit, since = self.plan.items[number].unit, self._answers.since.get(number, 0)
         newest = self._book.newest_us(number, seat.name, question)
         # A value that was given for an earlier answer is given anew for this one, whatever the clocks say.
