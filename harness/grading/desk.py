@@ -18,24 +18,28 @@ from harness.cache.grades import GradeValue, NewGrade
 from harness.cache.gradings import StoredGrading
 from harness.cache.store import Store
 from harness.canonical import JSON, canonical_json, digest
-from harness.errors import ConfigError, GradingError, StoreError
+from harness.errors import ConfigError, GradeRefusedError, StoreError, UnknownNameError
 from harness.grading.agreement import PairAgreement
 from harness.grading.answers_now import AnswerNow, AnswersNow
 from harness.grading.book import Book
+from harness.grading.calibration import another_round, ended_round, opened_by_lead
 from harness.grading.checking import questions_of
 from harness.grading.order import ORDER, apart, drawn
 from harness.grading.plan import Plan, read_plan
-from harness.grading.seats import Seat, seat_of
-from harness.grading.shown import Disagreement, Overview, Phase, Progress, SheetMedium, Shown
+from harness.grading.seats import Seat, new_token, seat_of
+from harness.grading.shown import Disagreement, Overview, Phase, Progress, SheetMedium, SheetState, Shown
 from harness.grading.standing import Dispute, Standing
 from harness.grading.state import State, read_state
 from harness.moments import now_us
+from harness.nearest import nearest_or_known
 from harness.offline.stored_run import StoredRun, load_run
 
 LONGEST_COMMENT: Final = 10_000
 _TRIES: Final = 100
 
-__all__ = ["Desk", "Disagreement", "GradingError", "Overview", "Phase", "Progress", "SheetMedium", "Shown"]
+__all__ = [
+    "Desk", "Disagreement", "Overview", "Phase", "Progress", "SheetMedium", "SheetState", "Shown"
+]  # fmt: skip
 
 
 class Desk:
@@ -142,7 +146,7 @@ class Desk:
         return found[: sum(len(one.items) for one in rounds)]
 
     async def sheet(self, seat: Seat, position: int) -> Shown:
-        """Return a sheet as a seat sees it. Raises GradingError for a position that is not open to it."""
+        """Return a sheet as a seat sees it. Raises UnknownNameError for a position that is not open to it."""
         await self._enter(seat)
         return await self._shown(seat, position)
 
@@ -152,14 +156,14 @@ class Desk:
         """Keep what a seat says of one question of a sheet, at once, and return the sheet as it is then.
 
         `value` is one of the question's options, or text for `COMMENT`. `seen`: that of the sheet that it is
-        about. Raises GradingError where it is not taken, with the reason, StoreError.
+        about. Raises GradeRefusedError where it is not taken, with the reason, StoreError.
         """
         await self._enter(seat)
         shown = await self._shown(seat, position)
         if shown.sheet is None or shown.closed is not None:
-            raise GradingError(str(shown.closed or shown.told))
+            raise GradeRefusedError(str(shown.closed or shown.told))
         if seen is not None and seen != shown.seen:
-            raise GradingError(
+            raise GradeRefusedError(
                 "there is another answer on this sheet by now; read it again before you grade it"
             )
         number = self.order(seat)[position - 1]
@@ -173,6 +177,11 @@ class Desk:
         order = self.order(seat)
         places = [*range(after, len(order)), *range(min(after, len(order)))]
         return next((place + 1 for place in places if self._is_open(seat, order[place])), None)
+
+    async def sheet_states(self, seat: Seat) -> Sequence[SheetState]:
+        """Return what a seat has said of each sheet that is open to it, in the order of its positions."""
+        await self._enter(seat)
+        return [self._sheet_state(seat, number) for number in self.order(seat)]
 
     async def disagreements(self) -> Sequence[Disagreement]:
         """Return the items on which raters differ, in the order of the consensus seat, once all is open."""
@@ -192,7 +201,7 @@ class Desk:
     async def _enter(self, seat: Seat) -> None:
         await self.refresh()
         if seat not in self._state.seats:
-            raise GradingError("this link was replaced by another one; ask whoever leads the grading for it")
+            raise GradeRefusedError("this link was replaced; ask whoever leads the grading for yours")
 
     def _phase(self, seat: Seat) -> Phase:
         state, raters = self._state, [seat.name] if seat.role == "rater" else self.plan.raters
@@ -218,6 +227,15 @@ class Desk:
             return any(one.needed and one.consensus is None for one in self._disputes(number))
         return not self._standing.is_done(number, seat.name)
 
+    def _sheet_state(self, seat: Seat, number: int) -> SheetState:
+        if number in self._answers.gone:
+            return "gone"
+        if not self._is_open(seat, number):
+            return "done"
+        return (
+            "partly" if any(name != COMMENT for name in self._standing.grades(number, seat.name)) else "open"
+        )
+
     def _order(self, seat: Seat, rounds: Sequence[Sequence[int]]) -> Sequence[int]:
         draw = (self.plan.seed, ORDER, seat.role, seat.name)
         if seat.role == "consensus":
@@ -233,7 +251,7 @@ class Desk:
     async def _shown(self, seat: Seat, position: int) -> Shown:
         order = self.order(seat)
         if not 1 <= position <= len(order):
-            raise GradingError(f"there is no sheet {position} here; there are {len(order)}")
+            raise UnknownNameError(f"there is no sheet {position} here; there are {len(order)}")
         number = order[position - 1]
         now = await self._answers.read(number)
         grades = self._standing.grades(number, seat.name)
@@ -253,7 +271,12 @@ class Desk:
             if sheet is not None
             else "this answer is being asked for again; there is nothing to grade",
             disputes=tuple(self._disputes(number)) if seat.role == "consensus" else (),
+            comments=self._comments(number) if seat.role == "consensus" else {},
         )
+
+    def _comments(self, number: int) -> dict[str, str]:
+        said = {rater: self._standing.grades(number, rater).get(COMMENT) for rater in self.plan.raters}
+        return {rater: str(text) for rater, text in said.items() if text}
 
     def _closed(self, seat: Seat, number: int) -> str | None:
         if seat.role == "rater" and self._standing.is_settled(number):
@@ -265,21 +288,21 @@ class Desk:
     def _checked(self, question: str, value: JSON) -> GradeValue:
         if question == COMMENT:
             if not isinstance(value, str) or len(value) > LONGEST_COMMENT:
-                raise GradingError(f"a comment is text of at most {LONGEST_COMMENT:,} characters")
+                raise GradeRefusedError(f"a comment is text of at most {LONGEST_COMMENT:,} characters")
             return value
         asked = next((one for one in self.task.questions if one.name == question), None)
         if asked is None:
-            raise GradingError(f"this task has no question {question!r}")
+            raise GradeRefusedError(f"this task has no question {question!r}")
         wanted = canonical_json(value)
         for option in asked.options:
             if canonical_json(option.value) == wanted and isinstance(option.value, str | int | float | bool):
                 return option.value
-        raise GradingError(f"{question!r} does not have the answer that was given")
+        raise GradeRefusedError(f"{question!r} does not have the answer that was given")
 
     async def _keep(self, seat: Seat, number: int, question: str, value: GradeValue) -> None:
         disputed = {one.question for one in self._disputes(number)}
         if seat.role == "consensus" and question not in {COMMENT, *disputed}:
-            raise GradingError(f"the raters do not differ about {question!r}")
+            raise GradeRefusedError(f"the raters do not differ about {question!r}")
         unit, since = self.plan.items[number].unit, self._answers.since.get(number, 0)
         newest = self._book.newest_us(number, seat.name, question)
         # A value that was given for an earlier answer is given anew for this one, whatever the clocks say.
@@ -300,12 +323,40 @@ class Desk:
         ended_us = self._standing.ended_us(current.items)
         if ended_us is None:
             return
-        from harness.grading.calibration import ended_round
-
         pairs = await asyncio.to_thread(
             self._standing.agreement, current.items, self._groups(current.items), ended_us
         )
         await self.change(lambda now: ended_round(self.plan, now, current, ended_us, pairs, self._clock()))
+
+    async def calibrate_again(self, size: int | None = None) -> None:
+        """Begin another round of calibration, of other items; `size` None: of as many as the first.
+
+        Raises ConfigError where none can be begun: a round goes on, or full grading is open.
+        """
+        await self.refresh()
+        await self.change(lambda now: another_round(self.plan, now, self._clock(), size))
+
+    async def open_by_hand(self, reason: str) -> None:
+        """Open full grading though the raters did not reach the threshold; the reason is kept.
+
+        Raises ConfigError without a reason, or where it is open already.
+        """
+        await self.refresh()
+        await self.change(lambda now: opened_by_lead(now, reason, self._clock()))
+
+    async def replace_link(self, name: str) -> Seat:
+        """Give the seat of this name another link; the one before opens nothing any more.
+
+        Raises UnknownNameError where there is no such seat.
+        """
+        if name not in {seat.name for seat in self.seats}:
+            known = tuple(seat.name for seat in self.seats)
+            raise UnknownNameError(
+                f"grading {self.name!r} has no seat {name!r}{nearest_or_known(name, known)}"
+            )
+        token = new_token()
+        state = await self.change(lambda now: now.with_link(name, token))
+        return next(seat for seat in state.seats if seat.name == name)
 
     async def change(self, new: Callable[[State], State | None]) -> State:
         """Put what `new` makes of the state in its place, whoever else changes it too; None: leave it."""

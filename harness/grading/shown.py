@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from harness.benchmarks.sheets import Sheet
@@ -14,6 +14,8 @@ from harness.grading.state import Round
 from harness.media import Media
 
 Phase: TypeAlias = Literal["calibration", "waiting", "full", "done"]
+SheetState: TypeAlias = Literal["open", "partly", "done", "gone"]
+"""What a seat has said of a sheet: nothing, some of it, all; "gone": there is no answer to grade, for now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,9 @@ class Shown:
 
     `sheet` None: its answer is gone for now (`told` says so, without saying whose it is). `grades`: what this
     seat said, question -> value, of the questions that count; `comment` beside. `closed`: why nothing can be
-    changed. `disputes`: for the consensus seat, what raters said where they differ. `seen`: give it back with
-    a grade, so that none is taken for an answer that came later. `unit` is for the server alone.
+    changed. `disputes`, `comments`: for the consensus seat, what raters said where they differ, and rater ->
+    comment. `seen`: give it back with a grade, so that none is taken for an answer that came later. `unit` is
+    for the server alone.
     """
 
     position: int
@@ -77,6 +80,7 @@ class Shown:
     closed: str | None = None
     told: str | None = None
     disputes: tuple[Dispute, ...] = ()
+    comments: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from grading_examples import Rater, desk_of, graded_run, with_small_task
 
-from harness.errors import GradingError, UnknownNameError
+from harness.errors import GradeRefusedError, UnknownNameError
 
 task = pytest.fixture(autouse=True)(with_small_task)
 
@@ -35,6 +35,6 @@ async def test_a_position_that_is_not_open_and_a_grade_that_is_none_are_refused(
         with pytest.raises(UnknownNameError, match="there is no sheet 5 here; there are 4"):
             await desk.sheet(seat, 5)
         for question, value in [("right", 2), ("right", True), ("wrong", 1), ("right", None)]:
-            with pytest.raises(GradingError):
+            with pytest.raises(GradeRefusedError):
                 await desk.grade(seat, 1, question, value)
         assert await built.store.grades(built.run.id) == ()
