@@ -3,7 +3,7 @@
 HarnessError
 ├── ConfigError            a setting, option or name the user wrote is wrong            (exit 2)
 │   ├── UnknownNameError   a benchmark, condition, model, run ... that does not exist   (exit 2)
-│   ├── GradeRefusedError  a grade that is not taken, or not now; nothing was kept      (exit 2)
+│   ├── GradeRefusedError  what a seat of a grading is refused; nothing was kept        (exit 2)
 │   └── MissingKeyError    an API key that is needed is not in the environment          (exit 2)
 ├── ImportFileError        a file cannot be imported; names the row                     (exit 2)
 ├── CaseFileError          a case file cannot be used; names the line                   (exit 2)
@@ -50,7 +50,7 @@ class UnknownNameError(ConfigError):
 
 
 class GradeRefusedError(ConfigError):
-    """A grade that is not taken, or not now; nothing was kept."""
+    """What a seat of a grading is refused: a grade, a sheet. Names nothing that a rater may not know."""
 
 
 class MissingKeyError(ConfigError):

@@ -22,28 +22,24 @@ from harness.errors import ConfigError, GradeRefusedError, StoreError, UnknownNa
 from harness.grading.agreement import PairAgreement
 from harness.grading.answers_now import AnswerNow, AnswersNow
 from harness.grading.book import Book
+from harness.grading.calibration import another_round, ended_round, opened_by_lead
 from harness.grading.checking import questions_of
 from harness.grading.order import ORDER, apart, drawn
 from harness.grading.plan import Plan, read_plan
-from harness.grading.seats import Seat, seat_of
-from harness.grading.shown import (
-    Disagreement,
-    Overview,
-    Phase,
-    Progress,
-    SheetMedium,
-    SheetState,
-    Shown,
-)
+from harness.grading.seats import Seat, new_token, seat_of
+from harness.grading.shown import Disagreement, Overview, Phase, Progress, SheetMedium, SheetState, Shown
 from harness.grading.standing import Dispute, Standing
 from harness.grading.state import State, read_state
 from harness.moments import now_us
+from harness.nearest import nearest_or_known
 from harness.offline.stored_run import StoredRun, load_run
 
 LONGEST_COMMENT: Final = 10_000
 _TRIES: Final = 100
 
-__all__ = ["Desk", "Disagreement", "Overview", "Phase", "Progress", "SheetMedium", "SheetState", "Shown"]
+__all__ = [
+    "Desk", "Disagreement", "Overview", "Phase", "Progress", "SheetMedium", "SheetState", "Shown"
+]  # fmt: skip
 
 
 class Desk:
@@ -116,7 +112,7 @@ class Desk:
 
     async def overview(self, seat: Seat) -> Overview:
         """Return where the grading stands, as a seat may know it."""
-        await self.refresh()
+        await self._enter(seat)
         state, items = self._state, range(len(self.plan.items))
         found = Overview(self._phase(seat), None, len(items), len(state.rounds))
         if seat.role == "rater":
@@ -151,7 +147,7 @@ class Desk:
 
     async def sheet(self, seat: Seat, position: int) -> Shown:
         """Return a sheet as a seat sees it. Raises UnknownNameError for a position that is not open to it."""
-        await self.refresh()
+        await self._enter(seat)
         return await self._shown(seat, position)
 
     async def grade(
@@ -160,10 +156,9 @@ class Desk:
         """Keep what a seat says of one question of a sheet, at once, and return the sheet as it is then.
 
         `value` is one of the question's options, or text for `COMMENT`. `seen`: that of the sheet that it is
-        about. Raises GradeRefusedError where it is not taken, with the reason, UnknownNameError as `sheet`,
-        StoreError.
+        about. Raises GradeRefusedError where it is not taken, with the reason, StoreError.
         """
-        await self.refresh()
+        await self._enter(seat)
         shown = await self._shown(seat, position)
         if shown.sheet is None or shown.closed is not None:
             raise GradeRefusedError(str(shown.closed or shown.told))
@@ -178,22 +173,15 @@ class Desk:
 
     async def next_open(self, seat: Seat, after: int = 0) -> int | None:
         """Return the first position with something left to say, after one and then from the start."""
-        await self.refresh()
+        await self._enter(seat)
         order = self.order(seat)
         places = [*range(after, len(order)), *range(min(after, len(order)))]
         return next((place + 1 for place in places if self._is_open(seat, order[place])), None)
 
     async def sheet_states(self, seat: Seat) -> Sequence[SheetState]:
-        """Return how far a rater is with each sheet that is open to them, in the order of their positions."""
-        await self.refresh()
-        return tuple(self._sheet_state(seat, number) for number in self.order(seat))
-
-    def _sheet_state(self, seat: Seat, number: int) -> SheetState:
-        if number in self._answers.gone:
-            return "gone"
-        if self._standing.is_done(number, seat.name):
-            return "done"
-        return "partly" if set(self._standing.grades(number, seat.name)) - {COMMENT} else "open"
+        """Return what a seat has said of each sheet that is open to it, in the order of its positions."""
+        await self._enter(seat)
+        return [self._sheet_state(seat, number) for number in self.order(seat)]
 
     async def disagreements(self) -> Sequence[Disagreement]:
         """Return the items on which raters differ, in the order of the consensus seat, once all is open."""
@@ -209,6 +197,11 @@ class Desk:
         await self.refresh()
         numbers = range(len(self.plan.items))
         return await asyncio.to_thread(self._standing.agreement, numbers, self._groups(numbers))
+
+    async def _enter(self, seat: Seat) -> None:
+        await self.refresh()
+        if seat not in self._state.seats:
+            raise GradeRefusedError("this link was replaced; ask whoever leads the grading for yours")
 
     def _phase(self, seat: Seat) -> Phase:
         state, raters = self._state, [seat.name] if seat.role == "rater" else self.plan.raters
@@ -233,6 +226,15 @@ class Desk:
         if seat.role == "consensus":
             return any(one.needed and one.consensus is None for one in self._disputes(number))
         return not self._standing.is_done(number, seat.name)
+
+    def _sheet_state(self, seat: Seat, number: int) -> SheetState:
+        if number in self._answers.gone:
+            return "gone"
+        if not self._is_open(seat, number):
+            return "done"
+        return (
+            "partly" if any(name != COMMENT for name in self._standing.grades(number, seat.name)) else "open"
+        )
 
     def _order(self, seat: Seat, rounds: Sequence[Sequence[int]]) -> Sequence[int]:
         draw = (self.plan.seed, ORDER, seat.role, seat.name)
@@ -271,6 +273,10 @@ class Desk:
             disputes=tuple(self._disputes(number)) if seat.role == "consensus" else (),
             comments=self._comments(number) if seat.role == "consensus" else {},
         )
+
+    def _comments(self, number: int) -> dict[str, str]:
+        said = {rater: self._standing.grades(number, rater).get(COMMENT) for rater in self.plan.raters}
+        return {rater: str(text) for rater, text in said.items() if text}
 
     def _closed(self, seat: Seat, number: int) -> str | None:
         if seat.role == "rater" and self._standing.is_settled(number):
@@ -317,12 +323,40 @@ class Desk:
         ended_us = self._standing.ended_us(current.items)
         if ended_us is None:
             return
-        from harness.grading.calibration import ended_round
-
         pairs = await asyncio.to_thread(
             self._standing.agreement, current.items, self._groups(current.items), ended_us
         )
         await self.change(lambda now: ended_round(self.plan, now, current, ended_us, pairs, self._clock()))
+
+    async def calibrate_again(self, size: int | None = None) -> None:
+        """Begin another round of calibration, of other items; `size` None: of as many as the first.
+
+        Raises ConfigError where none can be begun: a round goes on, or full grading is open.
+        """
+        await self.refresh()
+        await self.change(lambda now: another_round(self.plan, now, self._clock(), size))
+
+    async def open_by_hand(self, reason: str) -> None:
+        """Open full grading though the raters did not reach the threshold; the reason is kept.
+
+        Raises ConfigError without a reason, or where it is open already.
+        """
+        await self.refresh()
+        await self.change(lambda now: opened_by_lead(now, reason, self._clock()))
+
+    async def replace_link(self, name: str) -> Seat:
+        """Give the seat of this name another link; the one before opens nothing any more.
+
+        Raises UnknownNameError where there is no such seat.
+        """
+        if name not in {seat.name for seat in self.seats}:
+            known = tuple(seat.name for seat in self.seats)
+            raise UnknownNameError(
+                f"grading {self.name!r} has no seat {name!r}{nearest_or_known(name, known)}"
+            )
+        token = new_token()
+        state = await self.change(lambda now: now.with_link(name, token))
+        return next(seat for seat in state.seats if seat.name == name)
 
     async def change(self, new: Callable[[State], State | None]) -> State:
         """Put what `new` makes of the state in its place, whoever else changes it too; None: leave it."""
@@ -348,10 +382,6 @@ class Desk:
             case = None if place is None else index.case(place)
             found[number] = self._cases[number] if case is None or case.group is None else case.group
         return found
-
-    def _comments(self, number: int) -> Mapping[str, str]:
-        said = {rater: self._standing.grades(number, rater).get(COMMENT) for rater in self.plan.raters}
-        return {rater: text for rater, text in said.items() if isinstance(text, str) and text}
 
     def _seen(self, seat: Seat, now: AnswerNow) -> str:
         # With the lead's token, which no rater knows: else a hidden name could be found by trying names.

@@ -56,8 +56,10 @@ class GradingWanted:
             "threshold": self.threshold,
             "seed": self.seed,
         }
-        said = {name: value for name, value in found.items() if value is not None}
-        return said if self.limit is None else said | {"limit": self.limit or None}
+        said: dict[str, JSON] = {name: value for name, value in found.items() if value is not None}
+        if self.limit is not None:
+            said["limit"] = self.limit or None
+        return said
 
 
 async def make_grading(store: Store, run: Run, wanted: GradingWanted) -> StoredGrading:

@@ -15,7 +15,7 @@ from harness.media import Media
 
 Phase: TypeAlias = Literal["calibration", "waiting", "full", "done"]
 SheetState: TypeAlias = Literal["open", "partly", "done", "gone"]
-"""How far a seat is with a sheet: "gone" has no answer that could be graded, for now."""
+"""What a seat has said of a sheet: nothing, some of it, all; "gone": there is no answer to grade, for now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Shown:
 
     `sheet` None: its answer is gone for now (`told` says so, without saying whose it is). `grades`: what this
     seat said, question -> value, of the questions that count; `comment` beside. `closed`: why nothing can be
-    changed. `disputes`: for the consensus seat, what raters said where they differ; `comments`: rater -> their
+    changed. `disputes`, `comments`: for the consensus seat, what raters said where they differ, and rater ->
     comment. `seen`: give it back with a grade, so that none is taken for an answer that came later. `unit` is
     for the server alone.
     """

@@ -65,6 +65,12 @@ class State:
         """Return the state with the latest round in its final form."""
         return replace(self, rounds=(*self.rounds[:-1], ended))
 
+    def with_link(self, name: str, token: str) -> State:
+        """Return the state with another token for the seat of a name."""
+        return replace(
+            self, seats=tuple(replace(one, token=token) if one.name == name else one for one in self.seats)
+        )
+
     def to_json(self) -> dict[str, JSON]:
         """Return the state as the store keeps it."""
         return {

@@ -12,10 +12,9 @@ from starlette.routing import Route
 
 from harness.errors import ConfigError, GradeRefusedError
 from harness.grading.agreement import Agreement, PairAgreement
-from harness.grading.calibration import another_round, opened_by_lead
 from harness.grading.desk import Desk, Overview
 from harness.grading.state import State
-from harness.moments import now_us, shown_moment
+from harness.moments import shown_moment
 from harness.report.rounding import fixed, percent
 from harness.web.grading.export import export
 from harness.web.grading.seated import Seated, form_of, seated
@@ -139,10 +138,9 @@ async def _decide(request: Request) -> Response:
     who, form = seated(request), await form_of(request)
     try:
         if form.get("what") == "open":
-            await who.desk.change(lambda now: opened_by_lead(now, form.get("reason", ""), now_us()))
+            await who.desk.open_by_hand(form.get("reason", ""))
         elif form.get("what") == "again":
-            size = _size(form.get("size", ""))
-            await who.desk.change(lambda now: another_round(who.desk.plan, now, now_us(), size))
+            await who.desk.calibrate_again(_size(form.get("size", "")))
         else:
             raise GradeRefusedError("that is no decision of this page")
     except ConfigError as error:
