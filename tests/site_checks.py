@@ -7,9 +7,9 @@
             assert wrong_with(one, site, look) == []
 
 `wrong_with` says what is wrong, each thing in a sentence: the page scrolls sideways, the console was written
-to (so does the browser where the policy refuses a style or a script), a request went elsewhere, axe-core finds
-something (its rule for small targets included), an element holds script. With HARNESS_TEST_SCREENSHOTS=DIR each
-page that is checked is kept there as PNG, for people to look at.
+to (so does the browser where the policy refuses a style or a script), a request went elsewhere, axe-core
+finds something (its rule for small targets included), an element holds script. With
+HARNESS_TEST_SCREENSHOTS=DIR each page that is checked is kept there as PNG, for people to look at.
 """
 
 from __future__ import annotations
