@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse
 
 from harness.report.page_text import brief, inline, shown
 from harness.web.links import link
+from harness.web.static_files import asset
 
 HTMX_HEADER = "hx-request"
 
@@ -19,7 +20,8 @@ def page(name: str, status: int = 200, **values: Any) -> HTMLResponse:
     """Return a template of `harness.web` (such as "viewing/templates/runs.html") as a response.
 
     In templates `inline` and `shown` make HTML of any text, with marks for what is not seen, `brief` a title
-    of one line, and `link` a link (see `harness.web.links`).
+    of one line, `link` a link (see `harness.web.links`), and `asset` the address of a file of `static/`,
+    which browsers keep until its content is another.
     """
     return HTMLResponse(render(name, **values), status_code=status)
 
@@ -36,7 +38,7 @@ def environment() -> Environment:
         loader=FunctionLoader(_source), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    found.globals |= {"link": link, "brief": brief, "inline": inline, "shown": shown}
+    found.globals |= {"link": link, "brief": brief, "inline": inline, "shown": shown, "asset": asset}
     return found
 
 
