@@ -17,46 +17,41 @@ from harness.benchmarks.steps import CONSENSUS, NoCase
 from harness.cache.grades import GradeValue, NewGrade
 from harness.cache.gradings import StoredGrading
 from harness.cache.store import Store
-from harness.canonical import JSON, canonical_json, digest
+from harness.canonical import JSON, digest
 from harness.errors import ConfigError, GradeRefusedError, StoreError, UnknownNameError
 from harness.grading.agreement import PairAgreement
 from harness.grading.answers_now import AnswerNow, AnswersNow
 from harness.grading.book import Book
-from harness.grading.calibration import another_round, ended_round, opened_by_lead
+from harness.grading.calibration import ended_round
 from harness.grading.checking import questions_of
-from harness.grading.order import ORDER, apart, drawn
-from harness.grading.plan import Plan, read_plan
-from harness.grading.seats import Seat, new_token, seat_of
+from harness.grading.course import Course
+from harness.grading.order import rater_order
+from harness.grading.seats import Seat
 from harness.grading.shown import Disagreement, Overview, Phase, Progress, SheetMedium, SheetState, Shown
 from harness.grading.standing import Dispute, Standing
-from harness.grading.state import State, read_state
+from harness.grading.taking import LONGEST_COMMENT, taken_value
 from harness.moments import now_us
-from harness.nearest import nearest_or_known
 from harness.offline.stored_run import StoredRun, load_run
 
-LONGEST_COMMENT: Final = 10_000
-_TRIES: Final = 100
-
 __all__ = [
-    "Desk", "Disagreement", "Overview", "Phase", "Progress", "SheetMedium", "SheetState", "Shown"
+    "LONGEST_COMMENT", "Desk", "Disagreement", "Overview", "Phase", "Progress", "SheetMedium", "SheetState",
+    "Shown",
 ]  # fmt: skip
 
 
-class Desk:
+_GONE: Final = "this answer is being asked for again; there is nothing to grade"
+
+
+class Desk(Course):
     """One grading, opened on a store. Make one with `Desk.open`; it lives as long as the store is open."""
 
     def __init__(
         self, store: Store, grading: StoredGrading, stored: StoredRun, task: GradingTask,
         *, clock: Callable[[], int] = now_us,
     ) -> None:  # fmt: skip
-        self.store = store
+        super().__init__(store, grading, clock=clock)
         self.stored = stored
         self.task = task
-        self.plan: Plan = read_plan(grading.settings)
-        self._grading = grading
-        self._state = read_state(grading.state)
-        self._clock = clock
-        self._lock = asyncio.Lock()
         numbers = {item.unit: number for number, item in enumerate(self.plan.items)}
         self._book = Book(numbers, frozenset({*self.plan.raters, CONSENSUS}))
         self._answers = AnswersNow(store, stored, task, self.plan)
@@ -80,25 +75,6 @@ class Desk:
         desk = cls(store, grading, stored, task, clock=clock)
         await desk.refresh()
         return desk
-
-    @property
-    def name(self) -> str:
-        """Return the grading's name: for the lead, never for a rater (it may tell the run's)."""
-        return self._grading.name
-
-    @property
-    def state(self) -> State:
-        """Return the state as it was read last."""
-        return self._state
-
-    @property
-    def seats(self) -> tuple[Seat, ...]:
-        """Return all seats: the raters' in their order, the consensus where there are several, the lead's."""
-        return self._state.seats
-
-    def seat_of(self, token: str) -> Seat | None:
-        """Return the seat that a token opens, by the state as it was read last; None: there is none."""
-        return seat_of(self._state.seats, token)
 
     async def refresh(self) -> None:
         """Take in what others did on this store: grades, links, rounds, answers that were asked again."""
@@ -139,7 +115,8 @@ class Desk:
             return ()
         key = (f"{seat.role} {seat.name}", len(rounds))
         if key not in self._orders:
-            self._orders[key] = self._order(seat, [one.items for one in rounds])
+            first = [] if seat.role == "consensus" else [one.items for one in rounds]
+            self._orders[key] = rater_order(seat.name, self.plan.seed, first, self._cases)
         found = self._orders[key]
         if seat.role == "consensus" or self._state.opened is not None:
             return found
@@ -167,7 +144,7 @@ class Desk:
                 "there is another answer on this sheet by now; read it again before you grade it"
             )
         number = self.order(seat)[position - 1]
-        await self._keep(seat, number, question, self._checked(question, value))
+        await self._keep(seat, number, question, taken_value(self.task, question, value))
         await self.refresh()
         return await self._shown(seat, position)
 
@@ -232,21 +209,8 @@ class Desk:
             return "gone"
         if not self._is_open(seat, number):
             return "done"
-        return (
-            "partly" if any(name != COMMENT for name in self._standing.grades(number, seat.name)) else "open"
-        )
-
-    def _order(self, seat: Seat, rounds: Sequence[Sequence[int]]) -> Sequence[int]:
-        draw = (self.plan.seed, ORDER, seat.role, seat.name)
-        if seat.role == "consensus":
-            return apart(drawn(range(len(self.plan.items)), *draw), self._cases)
-        first = {number for one in rounds for number in one}
-        rest = [number for number in range(len(self.plan.items)) if number not in first]
-        found: list[int] = []
-        for part in (*rounds, rest):
-            before = self._cases[found[-1]] if found else None
-            found += apart(drawn(part, *draw), self._cases, before)
-        return found
+        begun = any(name != COMMENT for name in self._standing.grades(number, seat.name))
+        return "partly" if begun else "open"
 
     async def _shown(self, seat: Seat, position: int) -> Shown:
         order = self.order(seat)
@@ -267,9 +231,7 @@ class Desk:
             seen=self._seen(seat, now),
             unit=self.plan.items[number].unit,
             closed=self._closed(seat, number),
-            told=None
-            if sheet is not None
-            else "this answer is being asked for again; there is nothing to grade",
+            told=None if sheet is not None else _GONE,
             disputes=tuple(self._disputes(number)) if seat.role == "consensus" else (),
             comments=self._comments(number) if seat.role == "consensus" else {},
         )
@@ -285,20 +247,6 @@ class Desk:
             return "the raters do not differ about this answer"
         return None
 
-    def _checked(self, question: str, value: JSON) -> GradeValue:
-        if question == COMMENT:
-            if not isinstance(value, str) or len(value) > LONGEST_COMMENT:
-                raise GradeRefusedError(f"a comment is text of at most {LONGEST_COMMENT:,} characters")
-            return value
-        asked = next((one for one in self.task.questions if one.name == question), None)
-        if asked is None:
-            raise GradeRefusedError(f"this task has no question {question!r}")
-        wanted = canonical_json(value)
-        for option in asked.options:
-            if canonical_json(option.value) == wanted and isinstance(option.value, str | int | float | bool):
-                return option.value
-        raise GradeRefusedError(f"{question!r} does not have the answer that was given")
-
     async def _keep(self, seat: Seat, number: int, question: str, value: GradeValue) -> None:
         disputed = {one.question for one in self._disputes(number)}
         if seat.role == "consensus" and question not in {COMMENT, *disputed}:
@@ -306,19 +254,13 @@ class Desk:
         unit, since = self.plan.items[number].unit, self._answers.since.get(number, 0)
         newest = self._book.newest_us(number, seat.name, question)
         # A value that was given for an earlier answer is given anew for this one, whatever the clocks say.
-        at = max(self._clock(), newest + 1, since) if newest < since else None
+        at = max(self._clock(), newest + 1, since) if since and newest < since else None
         await self.store.add_grades(self.stored.run.id, [NewGrade(unit, seat.name, question, value, at)])
 
     async def _advance(self) -> None:
         """End a round of calibration that all raters have finished, and open full grading if they agree."""
-        state = self._state
-        current = state.round
-        if (
-            state.opened is not None
-            or current is None
-            or current.ended_at_us is not None
-            or self.store.read_only
-        ):
+        current = None if self._state.opened is not None else self._state.round
+        if current is None or current.ended_at_us is not None or self.store.read_only:
             return
         ended_us = self._standing.ended_us(current.items)
         if ended_us is None:
@@ -327,52 +269,6 @@ class Desk:
             self._standing.agreement, current.items, self._groups(current.items), ended_us
         )
         await self.change(lambda now: ended_round(self.plan, now, current, ended_us, pairs, self._clock()))
-
-    async def calibrate_again(self, size: int | None = None) -> None:
-        """Begin another round of calibration, of other items; `size` None: of as many as the first.
-
-        Raises ConfigError where none can be begun: a round goes on, or full grading is open.
-        """
-        await self.refresh()
-        await self.change(lambda now: another_round(self.plan, now, self._clock(), size))
-
-    async def open_by_hand(self, reason: str) -> None:
-        """Open full grading though the raters did not reach the threshold; the reason is kept.
-
-        Raises ConfigError without a reason, or where it is open already.
-        """
-        await self.refresh()
-        await self.change(lambda now: opened_by_lead(now, reason, self._clock()))
-
-    async def replace_link(self, name: str) -> Seat:
-        """Give the seat of this name another link; the one before opens nothing any more.
-
-        Raises UnknownNameError where there is no such seat.
-        """
-        if name not in {seat.name for seat in self.seats}:
-            known = tuple(seat.name for seat in self.seats)
-            raise UnknownNameError(
-                f"grading {self.name!r} has no seat {name!r}{nearest_or_known(name, known)}"
-            )
-        token = new_token()
-        state = await self.change(lambda now: now.with_link(name, token))
-        return next(seat for seat in state.seats if seat.name == name)
-
-    async def change(self, new: Callable[[State], State | None]) -> State:
-        """Put what `new` makes of the state in its place, whoever else changes it too; None: leave it."""
-        for _ in range(_TRIES):
-            async with self._lock:
-                await self._reload()
-                wanted = new(self._state)
-                if wanted is None or await self.store.change_grading(self._grading, wanted.to_json()):
-                    await self._reload()
-                    return self._state
-        raise StoreError(f"the state of grading {self.name!r} is changed by others all the time; try again")
-
-    async def _reload(self) -> None:
-        grading = await self.store.grading_now(self._grading)
-        if grading is not self._grading:
-            self._grading, self._state = grading, read_state(grading.state)
 
     def _groups(self, numbers: Sequence[int] | range) -> Mapping[int, str]:
         index = self.stored.case_index

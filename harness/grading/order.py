@@ -42,6 +42,19 @@ def apart(items: Sequence[int], case_of: Mapping[int, str], before: str | None =
     return found
 
 
+def rater_order(
+    rater: str, seed: int, rounds: Sequence[Sequence[int]], case_of: Mapping[int, str]
+) -> list[int]:
+    """Return a rater's order of all items: each round of calibration shuffled, then the others shuffled."""
+    first = {number for one in rounds for number in one}
+    rest = [number for number in case_of if number not in first]
+    found: list[int] = []
+    for part in (*rounds, rest):
+        before = case_of[found[-1]] if found else None
+        found += apart(drawn(part, seed, ORDER, rater), case_of, before)
+    return found
+
+
 class _Queue:
     """Items left, in order; of each case they are taken in order too."""
 

@@ -71,6 +71,10 @@ class State:
             self, seats=tuple(replace(one, token=token) if one.name == name else one for one in self.seats)
         )
 
+    def at_port(self, port: int) -> State:
+        """Return the state with another port."""
+        return replace(self, port=port)
+
     def to_json(self) -> dict[str, JSON]:
         """Return the state as the store keeps it."""
         return {
