@@ -1,17 +1,18 @@
 """All pages of `harness grade`: a personal link leads to its seat's pages, and to nothing else.
 
 Each seat has its pages below `/g/TOKEN/`. Whoever has no seat is told the same whatever was asked, and a seat's
-pages are routes of its role alone: a rater's link cannot come to the lead's pages, whatever stands behind it.
+pages are routes of its role alone: a rater's link does not come to the lead's pages, whatever stands behind it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
 
 from starlette.applications import Starlette
+from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount, Router
+from starlette.routing import Mount, Route, Router
 from starlette.types import Receive, Scope, Send
 
 from harness.errors import GradeRefusedError, HarnessError, UnknownNameError
@@ -19,18 +20,18 @@ from harness.grading.desk import Desk
 from harness.grading.seats import Role
 from harness.web.application import application
 from harness.web.grading import consensus, lead, rater
-from harness.web.grading.seated import Seated
+from harness.web.grading.seated import Seated, seated
+from harness.web.guard import Access
 from harness.web.pages import page
 
-if TYPE_CHECKING:
-    from harness.web.guard import Access
+_Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 _NO_SEAT: Final = "this link opens nothing here; ask whoever leads the grading for yours"
 _FAILED: Final = "this cannot be shown now; tell whoever leads the grading"
 
 
 def grader(desks: Sequence[Desk], access: Access) -> Starlette:
-    """Return the pages of gradings, whose links must differ. The desks stay the caller's to close."""
+    """Return the pages of gradings. The desks stay the caller's, and their store the caller's to close."""
     return application([Mount("/g/{token}", app=_Seats(desks))], access)
 
 
@@ -40,9 +41,9 @@ class _Seats:
     def __init__(self, desks: Sequence[Desk]) -> None:
         self._desks = desks
         self._pages: Mapping[Role, Router] = {
-            "rater": Router(rater.routes()),
-            "consensus": Router(consensus.routes()),
-            "lead": Router(lead.routes()),
+            "rater": _router(rater.routes()),
+            "consensus": _router(consensus.routes()),
+            "lead": _router(lead.routes()),
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -51,10 +52,7 @@ class _Seats:
             await page("templates/error.html", 403, told=_NO_SEAT)(scope, receive, send)
             return
         scope["state"] = {**scope.get("state", {}), "seated": found}
-        try:
-            await self._pages[found.seat.role](scope, receive, send)
-        except HarnessError as error:
-            await _told(error, found.seat.role)(scope, receive, send)
+        await self._pages[found.seat.role](scope, receive, send)
 
     def _seated(self, token: str) -> Seated | None:
         # Every desk is asked, so that the time it takes says nothing of which one knows the link.
@@ -62,8 +60,24 @@ class _Seats:
         return Seated(*found[0]) if found else None
 
 
+def _router(routes: Iterable[Route]) -> Router:
+    return Router([Route(one.path, _telling(one.endpoint), methods=one.methods) for one in routes])
+
+
+def _telling(work: _Endpoint) -> _Endpoint:
+    """Return an endpoint that tells a seat's holder of its errors, before anybody else does."""
+
+    async def told(request: Request) -> Response:
+        try:
+            return await work(request)
+        except HarnessError as error:
+            return _told(error, seated(request).seat.role)
+
+    return told
+
+
 def _told(error: HarnessError, role: Role) -> Response:
-    """Say what is wrong: to raters only what was written for them, since other words may name models or cases."""
+    """Say what is wrong: to raters what was written for them alone, since other words may name models or cases."""
     if isinstance(error, GradeRefusedError):
         return page("templates/error.html", 409, told=str(error))
     if isinstance(error, UnknownNameError):
