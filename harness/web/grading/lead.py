@@ -70,7 +70,7 @@ async def _overview(request: Request) -> Response:
         waits=found.phase == "waiting",
         may_open=desk.state.opened is None,
         left=_left(desk),
-        agreement=list(_kappas(agreement, desk)),
+        agreement=[one for one in _kappas(agreement, desk) if one.n],
         links=list(_links(request, desk)),
         moment=shown_moment,
         not_graded=sorted(desk.plan.not_graded.items()),

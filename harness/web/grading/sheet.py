@@ -13,6 +13,8 @@ WHOLE: Final = 12_000
 """Characters up to which a text is shown whole: some 2,000 words. Of a longer one a beginning is, and all on demand."""
 
 BEGINNING: Final = 3_000
+_SHORT: Final = 20
+"""Characters up to which options stand beside each other."""
 _FORTH: Final = ("n", "j")
 _BACK: Final = ("p", "k")
 """Keys for the next sheet and the one before, where no option has them."""
@@ -29,6 +31,11 @@ class Asked:
     subject: str | None
     options: Sequence[Option]
     chosen: str | None
+
+    @property
+    def worded(self) -> bool:
+        """Tell whether the options are sentences, which stand below each other."""
+        return any(len(option.label) > _SHORT for option in self.options)
 
     @property
     def label(self) -> str:

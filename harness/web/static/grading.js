@@ -112,7 +112,7 @@
     for (const field of fields) field.classList.toggle("unsaved", missing.includes(field));
     alarmed();
     onward.classList.toggle("button-main", open().length === 0);
-    const words = open().length === 0 ? "all answered" : `open: ${names(open())}`;
+    const words = open().length === 0 ? "all answered" : `no answer yet: ${open().map((one) => one.dataset.number).join(", ")}`;
     if (find("#open").textContent !== words) find("#open").textContent = words;
     if (leaving !== null && unsaved().length === 0) leave(leaving);
   };
@@ -211,6 +211,15 @@
       shown();
     });
   }
+  const scale = find("details.scale");
+  if (scale) {
+    // Open or closed as it was on the sheet before.
+    const KEY = "harness-grading-scale";
+    try {
+      if (sessionStorage.getItem(KEY) !== null) scale.open = sessionStorage.getItem(KEY) === "open";
+      scale.addEventListener("toggle", () => sessionStorage.setItem(KEY, scale.open ? "open" : "closed"));
+    } catch { /* not kept, then */ }
+  }
   form.addEventListener("submit", (event) => event.preventDefault());
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[href]");
@@ -220,6 +229,11 @@
     leave(link.href);
   });
   window.addEventListener("beforeunload", (event) => { if (unsaved().length > 0) event.preventDefault(); });
+  alarm.querySelector("[data-load]").addEventListener("click", (event) => {
+    event.preventDefault();
+    for (const field of fields) of(field).kept = of(field).given;
+    location.reload();
+  });
   alarm.querySelector("[data-again]").addEventListener("click", () => failed().forEach(again));
   shown();
   const first = open()[0] || questions[0];
