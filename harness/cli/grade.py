@@ -152,9 +152,7 @@ async def _grade(url: str, names: Sequence[str], wanted: GradingWanted, deed: _D
         await serve_gradings(desks, deed.host, deed.port)
 
 
-async def _gradings(
-    store: Store, names: Sequence[str], wanted: GradingWanted
-) -> Sequence[StoredGrading]:
+async def _gradings(store: Store, names: Sequence[str], wanted: GradingWanted) -> Sequence[StoredGrading]:
     """Return the gradings that are meant: by name, of a run, or one that is made."""
     from harness.grading.opening import GradingWanted, check_same, make_grading, name_of
     from harness.grading.plan import read_plan

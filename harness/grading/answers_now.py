@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from harness.benchmarks.sheets import GradingTask, Sheet
@@ -20,11 +19,21 @@ from harness.outcomes import USABLE
 class AnswerNow:
     """What is shown of an item: the sheet before names are hidden in it, or why there is none.
 
-    `answer` is the digest of the prediction, by which another answer is noticed.
+    `answer` is the digest of the prediction, by which another answer is noticed; `names_hidden` counts names
+    of models that were hidden in the sheet.
     """
 
     made: Sheet | NoCase
     answer: str
+    names_hidden: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """How many items are answered otherwise than when the grading was made; how many names sheets hide."""
+
+    other_answers: int
+    names_hidden: int
 
 
 class AnswersNow:
@@ -71,16 +80,14 @@ class AnswersNow:
             self.gone.pop(number, None)
         return found
 
-    async def changed(self) -> Mapping[int, str]:
-        """Return the items that are answered otherwise than when the grading was made: number -> how."""
-        found = {}
+    async def survey(self) -> Survey:
+        """Read every item once."""
+        others = hidden = 0
         for number, item in enumerate(self._plan.items):
             now = await self.read(number)
-            if isinstance(now.made, NoCase):
-                found[number] = now.made.why
-            elif now.answer != item.answer:
-                found[number] = "another answer"
-        return found
+            others += not isinstance(now.made, NoCase) and now.answer != item.answer
+            hidden += now.names_hidden
+        return Survey(others, hidden)
 
 
 def shown_of(stored: StoredRun, task: GradingTask, replayed: ReplayedUnit) -> Sheet | NoCase:

@@ -20,7 +20,7 @@ from harness.cache.store import Store
 from harness.canonical import JSON, digest
 from harness.errors import ConfigError, GradeRefusedError, StoreError, UnknownNameError
 from harness.grading.agreement import PairAgreement
-from harness.grading.answers_now import AnswerNow, AnswersNow
+from harness.grading.answers_now import AnswerNow, AnswersNow, Survey
 from harness.grading.book import Book
 from harness.grading.calibration import ended_round
 from harness.grading.checking import questions_of
@@ -174,6 +174,11 @@ class Desk(Course):
         await self.refresh()
         numbers = range(len(self.plan.items))
         return await asyncio.to_thread(self._standing.agreement, numbers, self._groups(numbers))
+
+    async def survey(self) -> Survey:
+        """Read every answer once, and tell how many are others than when the grading was made."""
+        await self.refresh()
+        return await self._answers.survey()
 
     async def _enter(self, seat: Seat) -> None:
         await self.refresh()

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from harness.benchmarks.sheets import GradingTask
 from harness.benchmarks.steps import NoCase
 from harness.cache.gradings import StoredGrading
-from harness.cache.rows import Run
+from harness.cache.rows import Run, UnitId
 from harness.cache.store import Store
 from harness.cache.units import Only
 from harness.canonical import JSON
 from harness.errors import ConfigError, UnknownNameError
 from harness.grading.answers_now import shown_of
 from harness.grading.calibration import first_state
-from harness.grading.order import LIMIT, drawn
 from harness.grading.plan import SEED, Item, Plan, answer_digest, differences
+from harness.grading.sampling import Drawable, draw
 from harness.grading.seats import check_raters, seats_for
 from harness.grading.state import State
 from harness.moments import now_us
@@ -26,13 +27,16 @@ from harness.offline.replay import Replayer
 from harness.offline.replay_stream import replay_units
 from harness.offline.stored_run import StoredRun, load_run
 
+NOT_DRAWN: Final = "not drawn"
+"""Why a usable answer is not graded: the sample has no room for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class GradingWanted:
     """What somebody asks for; None and empty: not said, so that the task's default, or what was agreed,
     stands.
 
-    `limit` 0: all answers.
+    `limit` 0: all answers, where the task would have a sample graded.
     """
 
     task: str | None = None
@@ -69,8 +73,18 @@ async def make_grading(store: Store, run: Run, wanted: GradingWanted) -> StoredG
     check_raters(wanted.raters)
     plan = await _plan(store, stored, task, wanted)
     state = first_state(plan, State(seats_for(plan.raters)), now_us())
-    name = wanted.name or f"{run.name}-{task.name}"
+    name = wanted.name or default_name(run, task)
     return await store.add_grading(run.id, name, plan.to_json(), state.to_json())
+
+
+async def name_of(store: Store, run: Run, wanted: GradingWanted) -> str:
+    """Return what a grading is called that is asked for: as it is said, else by the run and the task."""
+    return wanted.name or default_name(run, task_of(await load_run(store, run), wanted.task))
+
+
+def default_name(run: Run, task: GradingTask) -> str:
+    """Return the name of a grading that was given none."""
+    return f"{run.name}-{task.name}"
 
 
 def check_same(grading: StoredGrading, plan: Plan, run: Run, wanted: GradingWanted) -> None:
@@ -107,7 +121,8 @@ async def _plan(store: Store, stored: StoredRun, task: GradingTask, wanted: Grad
     followed = [name for name in stored.conditions if task.follows(name)]
     models = _known(wanted.models, sorted(stored.manifest.models), "model", stored)
     conditions = _known(wanted.conditions, followed, "condition", stored)
-    items: list[Item] = []
+    found: dict[UnitId, str] = {}
+    drawable: list[Drawable] = []
     not_graded = Counter[str]()
     only = Only(frozenset(models), frozenset(conditions))
     async for replayed in replay_units(store, stored, Replayer(stored), only=only):
@@ -115,13 +130,16 @@ async def _plan(store: Store, stored: StoredRun, task: GradingTask, wanted: Grad
         if isinstance(made, NoCase):
             not_graded[made.why] += 1
         else:
-            items.append(Item(replayed.unit, answer_digest(replayed.result.prediction)))
-    seed = SEED if wanted.seed is None else wanted.seed
-    limit = wanted.limit or None
-    items.sort(key=lambda one: one.unit)
-    chosen = sorted(drawn(range(len(items)), seed, LIMIT)[:limit])
-    if not chosen:
+            found[replayed.unit] = answer_digest(replayed.result.prediction)
+            place = stored.case_index.place(replayed.unit.case_id)
+            drawable.append(Drawable(replayed.unit, task.stratum(stored.case_index.case(place))))
+    if not found:
         raise ConfigError(_nothing(stored, task, not_graded))
+    seed = SEED if wanted.seed is None else wanted.seed
+    limit = task.items if wanted.limit is None else wanted.limit or None
+    chosen = sorted(draw(drawable, limit, seed, task.per_case))
+    if len(chosen) < len(found):
+        not_graded[NOT_DRAWN] = len(found) - len(chosen)
     return Plan(
         task=task.name,
         raters=wanted.raters,
@@ -131,7 +149,7 @@ async def _plan(store: Store, stored: StoredRun, task: GradingTask, wanted: Grad
         calibration=task.calibration if wanted.calibration is None else wanted.calibration,
         threshold=task.threshold if wanted.threshold is None else wanted.threshold,
         seed=seed,
-        items=tuple(items[number] for number in chosen),
+        items=tuple(Item(unit, found[unit]) for unit in chosen),
         not_graded=dict(sorted(not_graded.items())),
     )
 

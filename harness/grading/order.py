@@ -11,12 +11,12 @@ from __future__ import annotations
 import heapq
 from collections import OrderedDict, deque
 from collections.abc import Collection, Mapping, Sequence
+from typing import Final
 
 from harness.canonical import digest
 
-ORDER = "order"
-CALIBRATION = "calibration"
-LIMIT = "limit"
+ORDER: Final = "order"
+CALIBRATION: Final = "calibration"
 
 
 def drawn(items: Collection[int], *draw: str | int) -> list[int]:
