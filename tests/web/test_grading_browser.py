@@ -65,14 +65,14 @@ def kappa_of(grades: Mapping[str, Grades]) -> float:
     return float(cohen_kappa_score(*both))
 
 
-def shown_kappas(person: Person, section: str) -> Sequence[float]:
-    """Return the kappas of a table of the lead's page."""
+def shown_kappas(person: Person, section: str) -> Sequence[float | None]:
+    """Return the kappas of a table of the lead's page; None where there is none."""
     cells = person.opened.run(
         f"""[...document.querySelectorAll('section[aria-labelledby="{section}"] tbody tr')].map((row) =>
             [...row.cells].map((cell) => cell.textContent.trim()))"""
     )
     column = 3 if section == "rounds" else 2
-    return [float(row[column]) for row in cells]
+    return [None if row[column] == "-" else float(row[column]) for row in cells]
 
 
 def scores_by_hand(grades: Mapping[str, Grades]) -> dict[tuple[str, str], dict[str, float]]:
