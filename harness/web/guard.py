@@ -13,6 +13,7 @@ import logging
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 from urllib.parse import unquote_plus
 
@@ -21,6 +22,7 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+import harness
 from harness.web.links import Query
 from harness.web.pages import page
 from harness.web.request_body import Body
@@ -53,6 +55,7 @@ _NO_LINK: Final = (
     "command again for a new one"
 )
 
+_CODE: Final = Path(harness.__file__).parent
 _log = logging.getLogger(__name__)
 
 
@@ -227,10 +230,12 @@ def _without_token(request: HTTPConnection) -> str:
 
 def _kind(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if "/harness/" in frame.filename.replace("\\", "/")]
-    last = (ours or frames)[-1]
-    place = last.filename.replace("\\", "/").rpartition("/harness/")[2]
-    return f"{type(error).__name__} in {last.name} ({place}:{last.lineno}); please report it"
+    last = next(
+        (frame for frame in reversed(frames) if Path(frame.filename).is_relative_to(_CODE)), frames[-1]
+    )
+    return (
+        f"{type(error).__name__} in {last.name} ({Path(last.filename).name}:{last.lineno}); please report it"
+    )
 
 
 def _where(error: Exception) -> str:
