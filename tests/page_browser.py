@@ -85,17 +85,22 @@ def opened(browser: Browser, path: Path, look: Look) -> Iterator[Opened]:
         offline=True,
     )
     try:
-        page = context.new_page()
-        page.set_default_timeout(30_000)
-        found = Opened(page)
-        page.on("console", lambda message: found.said.append(_words(message)))
-        page.on("pageerror", lambda error: found.said.append(_error(error)))
-        page.on("dialog", lambda dialog: found.said.append(_closed(dialog)))
-        page.on("request", lambda request: found.requests.append(request.url))
-        page.goto(path.as_uri(), wait_until="load")
+        found = listened(context.new_page())
+        found.page.goto(path.as_uri(), wait_until="load")
         yield found
     finally:
         context.close()
+
+
+def listened(page: Page) -> Opened:
+    """Return an empty page of which everything is noted from now on."""
+    page.set_default_timeout(30_000)
+    found = Opened(page)
+    page.on("console", lambda message: found.said.append(_words(message)))
+    page.on("pageerror", lambda error: found.said.append(_error(error)))
+    page.on("dialog", lambda dialog: found.said.append(_closed(dialog)))
+    page.on("request", lambda request: found.requests.append(request.url))
+    return found
 
 
 def _words(message: ConsoleMessage) -> str:
@@ -111,16 +116,19 @@ def _closed(dialog: Dialog) -> str:
     return f"dialog: {dialog.message}"
 
 
-def axe(opened: Opened) -> Any:
+def axe(opened: Opened, *further: str) -> Any:
     """Return what axe-core finds in a page: `passed`, rules; `broken`, each as impact, rule, an element.
 
-    Skips where axe-core is not at hand.
+    `further` names rules that it does not try by itself. Skips where axe-core is not at hand.
     """
     if not AXE.is_file():
         pytest.skip("no axe-core in node_modules, and HARNESS_TEST_AXE names no axe.min.js")
     opened.page.evaluate(AXE.read_text(encoding="utf-8"))
-    return opened.run(
-        """axe.run(document, {resultTypes: ["violations"]}).then((found) => ({
+    return opened.page.evaluate(
+        """(further) => axe.run(document, {resultTypes: ["violations"],
+            rules: Object.fromEntries(further.map((one) => [one, {enabled: true}]))}).then((found) => ({
             passed: found.passes.map((one) => one.id),
-            broken: found.violations.map((one) => [one.impact, one.id, one.nodes[0].html.slice(0, 200)])}))"""
+            broken: found.violations.map((one) =>
+                [one.impact, one.id, one.nodes[0].html.slice(0, 200)])}))""",
+        list(further),
     )

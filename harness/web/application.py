@@ -9,22 +9,35 @@ from typing import Final
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from harness.errors import HarnessError
+from harness.errors import HarnessError, StoreError, UnknownNameError
 from harness.web.guard import Access, Guard
 from harness.web.pages import page
 from harness.web.static_files import static_route
 
 Lifespan = Callable[[], AbstractAsyncContextManager[None]]
 
-_NOT_HERE: Final = 404
+_TOLD: Final = {
+    404: "there is no such page",
+    405: "this page cannot be asked for in this way",
+}
+_STATUS: Final = ((UnknownNameError, 404), (StoreError, 500))
+"""Errors of ours -> status; any other is the asker's, 400."""
+_WORTH_PACKING: Final = 1_000
+"""Bytes from which on a text is compressed. No page holds both a secret and what another site could choose:
+the token is in no page of `view`, and where it stands in addresses one must have it to get the page. So a
+length gives nothing away (BREACH)."""
 
 
 def application(routes: Sequence[BaseRoute], access: Access, lifespan: Lifespan | None = None) -> Starlette:
-    """Return the application of these pages; `access` says who may open them."""
+    """Return the application of these pages; `access` says who may open them.
+
+    `lifespan` is what lives as long as the server; what it raises, `serve` raises.
+    """
 
     @asynccontextmanager
     async def around(_: Starlette) -> AsyncIterator[None]:
@@ -36,7 +49,10 @@ def application(routes: Sequence[BaseRoute], access: Access, lifespan: Lifespan 
 
     return Starlette(
         routes=[static_route(), *routes],
-        middleware=[Middleware(Guard, access=access)],
+        middleware=[
+            Middleware(Guard, access=access),
+            Middleware(GZipMiddleware, minimum_size=_WORTH_PACKING, compresslevel=6),
+        ],
         exception_handlers={HTTPException: _on_http, HarnessError: _on_ours},
         lifespan=around,
     )
@@ -44,9 +60,12 @@ def application(routes: Sequence[BaseRoute], access: Access, lifespan: Lifespan 
 
 async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    told = "there is no such page" if error.status_code == _NOT_HERE else error.detail
-    return page("templates/error.html", error.status_code, told=told)
+    told = _TOLD.get(error.status_code, error.detail)
+    response = page("templates/error.html", error.status_code, told=told)
+    response.headers.update(error.headers or {})
+    return response
 
 
 async def _on_ours(request: Request, error: Exception) -> Response:
-    return page("templates/error.html", 400, told=str(error))
+    status = next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
+    return page("templates/error.html", status, told=str(error))
