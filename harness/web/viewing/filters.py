@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Final, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from harness.cache.rows import UnitId
 from harness.web.links import Query, link
@@ -54,7 +54,7 @@ class Filters:
             found["text"] = text[:_LONGEST_TEXT]
         if sort in SORTS:
             found["sort"] = sort
-        return replace(base, **cast("dict[str, str]", found))
+        return replace(base, **cast("Any", found))
 
     @classmethod
     def carried(cls, query: Query) -> Filters:
@@ -69,7 +69,7 @@ class Filters:
         return {name: value for name, value in found.items() if value}
 
     def packed(self) -> str:
-        """Return them as one text of plain ASCII, for the name `among` in a query that has names of its own."""
+        """Return them as one text of plain ASCII, for `among` in a query that has names of its own."""
         return link("", **self.query())[1:]
 
     def words(self) -> tuple[str, ...]:
@@ -85,11 +85,11 @@ class Filters:
         """Return the same with one value of a facet chosen, or no longer."""
         chosen = self.chosen(facet)
         left = tuple(one for one in chosen if one != value) if value in chosen else (*chosen, value)
-        return replace(self, **cast("dict[str, str]", {facet: left}))
+        return replace(self, **cast("Any", {facet: left}))
 
     def without(self, name: str) -> Filters:
         """Return the same without a facet or text."""
-        return replace(self, **cast("dict[str, str]", {name: "" if name == "text" else ()}))
+        return replace(self, **cast("Any", {name: "" if name == "text" else ()}))
 
     @property
     def narrows(self) -> bool:
