@@ -13,6 +13,8 @@ from harness.cache.store import Store
 from harness.errors import HarnessError
 from harness.offline.stored_run import StoredRun
 from harness.web.viewing.aside import Aside
+from harness.web.viewing.run_scores import RunScores
+from harness.web.viewing.run_summaries import RunSummary
 from harness.web.viewing.shelf import Shelf
 from harness.web.viewing.unit_index import UnitIndex
 
@@ -33,7 +35,7 @@ class Library:
         self.store = store
         url = store.url
         self._aside: Aside[_Reading] = Aside(lambda: _Reading.open(url))
-        self._building: dict[str, asyncio.Task[UnitIndex]] = {}
+        self._asked: dict[tuple[str, str], asyncio.Task[Any]] = {}
         weakref.finalize(self, self._aside.close)
 
     @asynccontextmanager
@@ -66,14 +68,21 @@ class Library:
     async def soon(self, reference: str) -> UnitIndex | None:
         """Return the same if that takes no longer than a page may wait, else None: ask again.
 
-        It is read on meanwhile, and an error is raised the next time.
+        It is read on meanwhile; an error is raised now or the next time.
         """
-        task = self._building.get(reference)
-        if task is None:
-            task = self._building[reference] = asyncio.create_task(self.index(reference))
-            task.add_done_callback(lambda _: self._building.pop(reference, None))
-        done, _ = await asyncio.wait([task], timeout=PATIENCE_S)
-        return await task if done else None
+        return await self._soon(("index", reference), lambda: self.index(reference))
+
+    async def summaries(self) -> Sequence[RunSummary] | None:
+        """Return all runs in a few words, the latest first; None where it takes long: ask again."""
+        return await self._soon(("runs", ""), lambda: self._ask(lambda shelf: shelf.summaries()))
+
+    async def scores(self, reference: str) -> tuple[RunScores | None] | None:
+        """Return the main metric of a run, if its stored scores are current; None: ask again."""
+
+        async def ask() -> tuple[RunScores | None]:
+            return (await self._ask(lambda shelf: shelf.scores(reference)),)
+
+        return await self._soon(("scores", reference), ask)
 
     async def read(self, reference: str, rows: Sequence[int]) -> UnitIndex:
         """Return the index of a run with the answers of some rows read, which a page is about to show."""
@@ -89,6 +98,22 @@ class Library:
 
     async def _ask(self, work: Callable[[Shelf], Coroutine[Any, Any, Result]]) -> Result:
         return await self._aside.run(lambda reading: work(reading.shelf))
+
+    async def _soon(
+        self, name: tuple[str, str], work: Callable[[], Coroutine[Any, Any, Result]]
+    ) -> Result | None:
+        """Return what work comes to, of which there is one at a time of each name; None: not yet."""
+        task: asyncio.Task[Result] | None = self._asked.get(name)
+        if task is None:
+            task = self._asked[name] = asyncio.create_task(work())
+            task.add_done_callback(
+                lambda done: done.cancelled() or done.exception()
+            )  # somebody may ask again
+        done, _ = await asyncio.wait([task], timeout=PATIENCE_S)
+        if not done:
+            return None
+        self._asked.pop(name, None)
+        return await task
 
 
 class _Reading:

@@ -16,6 +16,9 @@ from harness.errors import HarnessError
 from harness.offline.stored_run import StoredRun, load_run, models_of
 from harness.settings import Model
 from harness.web.viewing.index_reading import IndexReader
+from harness.web.viewing.index_scores import current_score
+from harness.web.viewing.run_scores import RunScores, run_scores
+from harness.web.viewing.run_summaries import RunSummary, Summaries
 from harness.web.viewing.unit_index import UnitIndex
 
 _log = logging.getLogger(__name__)
@@ -48,6 +51,26 @@ class Shelf:
     store: Store
     _stored: OrderedDict[int, StoredRun] = field(default_factory=OrderedDict)
     _held: OrderedDict[int, asyncio.Task[_Held]] = field(default_factory=OrderedDict)
+    _scores: dict[int, tuple[object, RunScores | None]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Begin with no run counted."""
+        self._summaries = Summaries(self.store)
+
+    async def summaries(self) -> Sequence[RunSummary]:
+        """Return all runs in a few words, the one that was worked on last first."""
+        return await self._summaries.all()
+
+    async def scores(self, reference: str) -> RunScores | None:
+        """Return the main metric of a run; None where it has no stored scores that are current."""
+        stored = await self.stored(reference)
+        mark = await self._mark(stored.run.id, stored)
+        known = self._scores.get(stored.run.id)
+        if known is None or known[0] != mark:
+            kept = await current_score(self.store, stored)
+            known = (mark, None if kept is None else run_scores(stored, kept))
+            self._scores[stored.run.id] = known
+        return known[1]
 
     async def stored(self, reference: str) -> StoredRun:
         """Return a run by name, digest prefix or latest. Raises UnknownNameError, StoreError."""
