@@ -11,7 +11,7 @@ from harness.web.viewing import runs
 from harness.web.viewing.library import Library
 
 
-def viewer(store: Store, access: Access) -> Starlette:
-    """Return the viewer of a store, which stays the caller's to close."""
-    library = Library(store)
-    return application([*runs.routes(library)], access)
+def viewer(store: Store, access: Access, library: Library | None = None) -> Starlette:
+    """Return the viewer of a store, which stays the caller's to close; `library`: one that is at hand."""
+    library = library or Library(store)
+    return application([*runs.routes(library)], access, library.opened)
