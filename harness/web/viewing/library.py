@@ -9,6 +9,7 @@ from typing import Final
 from harness.cache.rows import Run
 from harness.cache.store import Store
 from harness.offline.stored_run import StoredRun, load_run
+from harness.web.viewing.unit_index import UnitIndex
 
 _KEPT: Final = 8
 """Runs whose cases are kept in memory."""
@@ -36,3 +37,7 @@ class Library:
         while len(self._stored) > _KEPT:
             self._stored.popitem(last=False)
         return known
+
+    async def index(self, reference: str) -> UnitIndex:
+        """Return all units of a run, kept fresh while a sweep works on it. Raises as `stored` does."""
+        raise NotImplementedError
