@@ -117,10 +117,12 @@ class LiveBoard:
         *,
         clock: Callable[[], float] = time.monotonic,
         wall_us: Callable[[], int] = now_us,
+        fresh_s: float = FRESH_S,
     ) -> None:
         self._store = store
         self._clock = clock
         self._wall_us = wall_us
+        self._fresh_s = fresh_s
         self._seen: dict[int, tuple[float, Seen]] = {}
         self._locks: dict[int, asyncio.Lock] = {}
         self._heard: dict[int, tuple[int, float, bool]] = {}
@@ -141,7 +143,8 @@ class LiveBoard:
             began = self._clock()
             found = await self._read(run)
             took = self._clock() - began
-            self._seen[run.id] = (self._clock() + max(FRESH_S, took / SHARE), found)
+            fresh_s = max(self._fresh_s, took / SHARE) if self._fresh_s else 0.0
+            self._seen[run.id] = (self._clock() + fresh_s, found)
             return found
 
     async def _read(self, run: Run) -> Seen:
