@@ -104,8 +104,9 @@ def limits(seen: Seen) -> list[Limit]:
 def _unknown(sends: int) -> str:
     if not sends:
         return ""
-    counted = "1 send of unknown cost counts" if sends == 1 else f"{sends} sends of unknown cost count"
-    return f"; {counted} with the most that it may have cost"
+    if sends == 1:
+        return "; 1 send of unknown cost counts with the most that it may have cost"
+    return f"; {sends:,} sends of unknown cost count with the most that they may have cost"
 
 
 def stopped(seen: Seen) -> list[str]:
