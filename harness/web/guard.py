@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 import harness
 from harness.web.links import Query
 from harness.web.pages import page
-from harness.web.request_body import Body
+from harness.web.request_body import BODY_S, Body
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
@@ -66,7 +66,8 @@ class Access:
     `token`: opens all pages, as `?token=` once and then by a cookie of the name `cookie`, which should hold
     the port (browsers do not keep the cookies of ports apart); None: the routes check a token in their path
     themselves. `hosts`: names beside loopback by which the site is called, in lower case, IPv6 in brackets;
-    `any_address`: it may be called by any address in numbers (no name that somebody else owns) too.
+    `any_address`: it may be called by any address in numbers (no name that somebody else owns)
+    too. `max_body_bytes`, `body_s`: how long a form may be, and how many seconds it may take to come.
     """
 
     token: str | None
@@ -74,6 +75,7 @@ class Access:
     hosts: frozenset[str] = frozenset()
     any_address: bool = False
     max_body_bytes: int = MAX_BODY_BYTES
+    body_s: float = BODY_S
 
 
 class Guard:
@@ -90,16 +92,14 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        sending, body = (
-            _Sending(send),
-            Body(receive, HTTPConnection(scope).headers, self._access.max_body_bytes),
-        )
+        request, sending = HTTPConnection(scope), _Sending(send)
+        body = Body(receive, request.headers, self._access.max_body_bytes, self._access.body_s)
         if body.too_long:
             await body.drain()
             await body.refusal()(scope, receive, sending)
             return
         try:
-            await (self._refusal(HTTPConnection(scope)) or self._app)(scope, body, sending)
+            await (self._refusal(request) or self._app)(scope, body, sending)
         except ClientDisconnect:
             return
         except Exception as error:  # noqa: BLE001 - told without its text, which may quote a case
