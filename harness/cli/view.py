@@ -22,6 +22,8 @@ from harness.config import load_config
 if TYPE_CHECKING:
     from harness.cache.store import Store
 
+_WARMED_S = 2.0
+"""How long the link waits, at most, until the units of the run that is looked at first are in memory."""
 _UNENCRYPTED = (
     "warning: other machines can reach these pages; the line is not encrypted: who has the link, or listens "
     "on the way, reads cases and answers of patients; without --host, an ssh tunnel is told that is safer"
@@ -56,6 +58,7 @@ async def _view(
     from harness.cache.store import Store
     from harness.web.guard import Access
     from harness.web.serving import base_address, is_open, listen, names_of, serve
+    from harness.web.viewing.library import Library
     from harness.web.viewing.site import viewer
 
     async with await Store.open(url, create=False, only_read=True, warn=say) as opened:
@@ -69,7 +72,9 @@ async def _view(
                 hosts=names_of(host, listening),
                 any_address=reachable,
             )
-            app = viewer(opened, access)
+            library = Library(opened)
+            await library.warm(_WARMED_S, run)
+            app = viewer(opened, access, library)
             say(_UNENCRYPTED if reachable else f"note: from another machine, first: `{_tunnel(bound)}`")
             say("open this link; Ctrl-C ends it:")
             link = base_address(host, listening) + place

@@ -6,12 +6,16 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 
 class _Closing(Protocol):
+    def stop(self) -> None: ...
+
     async def close(self) -> None: ...
 
+
+_POLITE_S: Final = 3.0
 
 Opened = TypeVar("Opened", bound=_Closing)
 Result = TypeVar("Result")
@@ -77,11 +81,16 @@ class Aside(Generic[Opened]):
             loop.close()
 
     async def _end(self) -> None:
+        """End what is at work: politely, since a query that is cut off loses its connection."""
         opening = self._opening
+        if opening is not None and opening.done() and opening.exception() is None:
+            opening.result().stop()
         tasks = [task for task in asyncio.all_tasks() if task not in (asyncio.current_task(), opening)]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=_POLITE_S)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
         if opening is not None:
             with suppress(Exception):
                 await (await opening).close()

@@ -60,11 +60,16 @@ class IndexReader:
         self._grades: ChosenGrades | None = None
         self._reading: UnitReading | None = None
         self._of_score: str | None = None
+        self._stopped = False
 
     @property
     def working(self) -> bool:
         """Tell whether a session has not ended: it is at work, or was killed."""
         return any(session.ended_at_us is None for session in self._index.stored.sessions)
+
+    def stop(self) -> None:
+        """End `fill` at its next step: nobody looks any more."""
+        self._stopped = True
 
     async def load(self) -> None:
         """Read the cases, and how every unit stands."""
@@ -118,7 +123,7 @@ class IndexReader:
         """Read what was not read, a little at a time; with `scores`, first from scores that are current."""
         if scores:
             await self.take_scores()
-        while len(unread := self._index.columns.unread):
+        while not self._stopped and len(unread := self._index.columns.unread):
             began = time.thread_time()
             await self.read(unread[:BATCH].tolist())
             await self._rest(time.thread_time() - began)
@@ -133,6 +138,8 @@ class IndexReader:
         async for _ in read_scores(self._store, self._index):
             await self._rest(time.thread_time() - began)
             began = time.thread_time()
+            if self._stopped:
+                return
 
     async def regrade(self) -> None:
         """Read those units again whose grades are others by now."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
 from harness.cache.rows import Run
+from harness.cache.runs import LATEST
 from harness.cache.store import Store
-from harness.errors import HarnessError
 from harness.offline.stored_run import StoredRun
 from harness.web.viewing.aside import Aside
 from harness.web.viewing.run_scores import RunScores
@@ -88,13 +88,11 @@ class Library:
         """Return the index of a run with the answers of some rows read, which a page is about to show."""
         return await self._ask(lambda shelf: shelf.read(reference, rows))
 
-    async def warm(self, patience_s: float) -> None:
-        """Read the run that was worked on last, which is looked at first; go on after a while in any case."""
-        with suppress(HarnessError):
-            task = asyncio.create_task(self.index("latest"))
-            done, _ = await asyncio.wait([task], timeout=patience_s)
-            if done:
-                await task
+    async def warm(self, patience_s: float, reference: str | None = None) -> None:
+        """Read the run that is looked at first, the latest one by default; go on after a while in any case."""
+        task = asyncio.create_task(self.index(reference or LATEST))
+        task.add_done_callback(_take_error)
+        await asyncio.wait([task], timeout=patience_s)
 
     async def _ask(self, work: Callable[[Shelf], Coroutine[Any, Any, Result]]) -> Result:
         return await self._aside.run(lambda reading: work(reading.shelf))
@@ -127,5 +125,14 @@ class _Reading:
     async def open(cls, url: str) -> _Reading:
         return cls(await Store.open(url, create=False, only_read=True, warn=lambda told: None))
 
+    def stop(self) -> None:
+        self.shelf.stop()
+
     async def close(self) -> None:
         await self._store.close()
+
+
+def _take_error(task: asyncio.Task[Any]) -> None:
+    """Let an error that nobody waits for be: whoever asks again gets it, or another answer."""
+    if not task.cancelled():
+        task.exception()

@@ -57,6 +57,11 @@ class Shelf:
         """Begin with no run counted."""
         self._summaries = Summaries(self.store)
 
+    def stop(self) -> None:
+        """Let what reads answers end at its next step."""
+        for task in self._held.values():
+            _let_go(task)
+
     async def summaries(self) -> Sequence[RunSummary]:
         """Return all runs in a few words, the one that was worked on last first."""
         return await self._summaries.all()
@@ -95,7 +100,7 @@ class Shelf:
         self._held[run.id] = task
         while len(self._held) > _KEPT_INDEXES:
             _, forgotten = self._held.popitem(last=False)
-            forgotten.add_done_callback(_let_go)
+            _let_go(forgotten)
         held = await asyncio.shield(task)
         if held.looking is None and time.monotonic() >= held.next_look:
             held.looking = asyncio.create_task(self._look(held))
@@ -175,8 +180,7 @@ def _of_sessions(stored: StoredRun, sessions: Sequence[Session]) -> StoredRun:
 
 
 def _let_go(task: asyncio.Task[_Held]) -> None:
-    if task.cancelled() or task.exception() is not None:
-        return
-    filling = task.result().filling
-    if filling is not None:
-        filling.cancel()
+    if task.done() and not task.cancelled() and task.exception() is None:
+        task.result().reader.stop()
+    elif not task.done():
+        task.add_done_callback(_let_go)
