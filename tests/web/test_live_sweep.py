@@ -126,10 +126,8 @@ async def test_a_wait_that_the_provider_told_is_shown_until_when_and_a_kill_for_
         process = sweep(*run_args(tmp_path), cwd=tmp_path)
         await until_a_run(place)
         async with viewer(place) as page:
-            said = await until_said(page, "m: rate limited: 5 min more, until 20", "0 requests in flight")
-            assert (
-                "1 back off before they are sent again: rate_limited" in said or "back off before" in said
-            ), said
+            said = await until_said(page, "m: rate limited: 5 min more, until ", "0 requests in flight")
+            assert "1 back off before they are sent again: " in said, said
             assert "rate limited 1" in said  # failures, by kind
             before = (await status(tmp_path))["spent"]
             process.send_signal(signal.SIGKILL)

@@ -69,6 +69,7 @@ def waits(seen: Seen) -> list[str]:
             told = None if one.told_at_us is None else waiting(pool, one.told_at_us, one.told_s_ago or 0.0)
             if told is not None:
                 found.append(f"{', '.join(pool.models[:2])}: {told}")
+    found = list(dict.fromkeys(found))  # two sessions may wait for the same
     return found[:3] + ([f"{len(found) - 3} more wait"] if len(found) > 3 else [])
 
 
@@ -132,12 +133,16 @@ def spending_notes(seen: Seen) -> list[str]:
     for one in seen.sessions:
         by.setdefault(one.spent, []).append(str(one.session.id))
     said = {
-        "told": "as it says itself: what is in flight is not in it",
+        "told": "as told while at work, without what is in flight",
         "exchanges": "counted by stored answers, without what was in flight",
-        "counting": "being counted by what it stored; until then, as it said last",
-        "damaged": "not counted: a stored answer is damaged",
+        "counting": "being counted by stored answers; until then, as told last",
+        "damaged": "not counted, as a stored answer is damaged",
     }
-    return [f"Session {', '.join(by[source])}: {told}." for source, told in said.items() if source in by]
+    return [
+        f"Session{'s' if len(by[source]) > 1 else ''} {', '.join(by[source])}: {told}."
+        for source, told in said.items()
+        if source in by
+    ]
 
 
 def newest(seen: Seen) -> Sequence[SeenSession]:

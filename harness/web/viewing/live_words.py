@@ -16,6 +16,7 @@ __all__ = [
     "ago", "chip", "count", "foremost", "lasting", "named", "rate", "share", "stands", "usd", "waiting",
 ]  # fmt: skip
 
+_DAY_S: Final = 86_400
 _FARTHEST_S: Final = 315_576_000.0
 """Ten years: the farthest date that is shown."""
 
@@ -105,7 +106,9 @@ def waiting(pool: ToldPool, told_at_us: int, told_s_ago: float) -> str | None:
     """Return until when a pool lets nothing out, and why; None where it does not wait now."""
     if pool.held_s is None or pool.held_s <= told_s_ago:
         return None
-    moment = shown_moment(told_at_us + round(min(pool.held_s, _FARTHEST_S) * 1_000_000))
+    until_us = told_at_us + round(min(pool.held_s, _FARTHEST_S) * 1_000_000)
+    day, time_of_day = shown_moment(until_us).split(" ", 1)
+    moment = time_of_day if pool.held_s < _DAY_S / 2 else f"{day} {time_of_day}"
     return f"{pool.held_why or 'waiting'}: {lasting(pool.held_s - told_s_ago)} more, until {moment}"
 
 
