@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal, TypeAlias
 
+from harness.benchmarks.base import Case
 from harness.benchmarks.steps import Answer, NoCase
 from harness.canonical import JSON
 from harness.media import Media
@@ -54,28 +55,36 @@ class SheetPart:
 class Sheet:
     """What is shown of one answer.
 
-    `subjects`: question name -> the piece of the answer that it is about (a diagnosis), where there is one.
-    `media` of the case, by role: shown when a grader asks for them.
+    `subjects`: question name -> the piece of the answer that it is about (a diagnosis), where there is one:
+    it stands beside its question, and not among the parts; it is a candidate's text too.
+    `media` of the case, by role: shown when a grader asks for them. `region`: the corners x0, y0, x1, y1 of
+    the box that is to be marked on the upright image, in its pixels; None: nothing is.
     """
 
     parts: tuple[SheetPart, ...]
     subjects: Mapping[str, str] = field(default_factory=dict)
     media: Mapping[str, tuple[Media, ...]] = field(default_factory=dict)
+    region: tuple[int, ...] | None = None
 
 
 class GradingTask(ABC):
     """One way of grading the answers of a benchmark or step by people.
 
     `instructions` are paragraphs in plain words, with the source of the rules; `pooled` are the questions
-    whose grades are taken together for Cohen's kappa.
+    whose grades are taken together for Cohen's kappa, which the scores call `pooled_as`.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     instructions: ClassVar[tuple[str, ...]]
     questions: ClassVar[tuple[SheetQuestion, ...]]
+    pooled_as: ClassVar[str] = "all questions"
+    items: ClassVar[int | None] = None
+    """So many answers are drawn unless somebody wants another number; None: all are graded."""
+    per_case: ClassVar[int | None] = None
+    """Cases are drawn first, and at most so many answers about each; None: answers are drawn."""
     calibration: ClassVar[int] = 50
-    """Sheets that all raters grade first."""
+    """Sheets that all raters grade first; 0: there is no such round."""
     threshold: ClassVar[float] = 0.75
     """Cohen's kappa from which on full grading opens."""
 
@@ -87,6 +96,10 @@ class GradingTask(ABC):
     def follows(self, condition: str) -> bool:
         """Tell whether answers in a condition are graded."""
         return True
+
+    def stratum(self, case: Case) -> str:
+        """Return the kind of a case: a sample has answers about each kind as often as there are."""
+        return ""
 
     @abstractmethod
     def sheet(self, answer: Answer) -> Sheet | NoCase:

@@ -6,6 +6,7 @@ A step is a benchmark whose cases are made from another run's units, one case a 
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -65,13 +66,31 @@ def is_consensus(rater: str) -> bool:
     return rater.strip().casefold() == CONSENSUS
 
 
-def agreed_grade(raters: Mapping[str, JSON]) -> JSON:
-    """Return the grade that stands of what raters say: their consensus, else what all say; else None."""
+def agreed_grade(raters: Mapping[str, JSON], question: Question | None = None) -> JSON:
+    """Return the grade that stands of what raters say: their consensus, else what all say; else None.
+
+    Of an averaged question it is the mean of all raters instead of None: a whole number where it is one and
+    all grades are. `question` None: one that is not averaged.
+    """
     for rater, value in raters.items():
         if is_consensus(rater):
             return value
-    values = {canonical_json(value) for value in raters.values()}
-    return next(iter(raters.values())) if len(values) == 1 else None
+    said = list(raters.values())
+    if len({canonical_json(value) for value in said}) == 1:
+        return said[0]
+    return mean_grade(said) if question is not None and question.averaged else None
+
+
+def mean_grade(values: Sequence[JSON]) -> int | float:
+    """Return the mean of grades that are numbers, a whole number where it is one and all of them are.
+
+    Raises ValueError for one that is no number.
+    """
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    if not numbers or len(numbers) != len(values):
+        raise ValueError(f"a mean is made of numbers alone, not of {list(values)!r}")
+    whole, rest = divmod(sum(numbers), len(numbers)) if all(isinstance(n, int) for n in numbers) else (0, 1)
+    return int(whole) if rest == 0 else math.fsum(numbers) / len(numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +137,8 @@ class Step(Task, ABC):
 
     Where the benchmark's own questions are among them, a run of the step can grade the run that it follows.
     """
+    own_questions: Mapping[str, Question] = MappingProxyType({})
+    """What people are asked about the step's own answers: grades of its own run, which its scores use."""
 
     @property
     def name(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -48,6 +48,7 @@ def _facts(benchmark: Benchmark, configured: BenchmarkConfig) -> dict[str, objec
         "scorer": benchmark.scorer,
         "conventions": {key: list(values) for key, values in benchmark.conventions.items()},
         "questions": _questions(benchmark.questions),
+        "gradings": _gradings(benchmark),
         "steps": [_step(step) for step in steps_of(benchmark.name)],
     }
 
@@ -60,6 +61,22 @@ def _step(step: Step) -> dict[str, object]:
         "no_default": None if step.default_model else step.no_default,
         "scorer": step.scorer,
         "questions": _questions(step.questions),
+        "own_questions": _questions(step.own_questions),
+        "gradings": _gradings(step),
+    }
+
+
+def _gradings(benchmark: Benchmark | Step) -> dict[str, object]:
+    """Return name -> what a task of grading by people asks, and of how many answers unless told otherwise."""
+    return {
+        name: {
+            "title": task.title,
+            "questions": [question.name for question in task.questions],
+            "items": task.items,
+            "calibration": task.calibration,
+            "threshold": task.threshold,
+        }
+        for name, task in benchmark.gradings.items()
     }
 
 
@@ -103,10 +120,32 @@ def _block(facts: dict[str, object]) -> str:
         lines.append(("step", f"{step['kind']}: {step['title']}; {who}"))
         by_values: dict[str, list[str]] = {}
         for question, values in step["questions"].items():
-            by_values.setdefault(" or ".join(map(json.dumps, values)), []).append(question)
+            by_values.setdefault(_values_text(values), []).append(question)
         for values, named in by_values.items():
             lines.append(("grades", f"of {step['kind']}, each {values}: {', '.join(named)}"))
+        lines += _people_lines(step["gradings"], "STEP_RUN")
+    lines += _people_lines(facts["gradings"], "RUN")
     return "\n".join([str(facts["name"]), *(_labelled(*line) for line in lines)])
+
+
+def _people_lines(gradings: object, run: str) -> Iterator[tuple[str, str]]:
+    """Yield what people can be asked: tasks of `harness grade`."""
+    assert isinstance(gradings, dict)
+    for name, task in gradings.items():
+        how_many = "all answers" if task["items"] is None else f"{task['items']} answers drawn at random"
+        yield (
+            "people",
+            f"{name}: {task['title']}; `harness grade {run} --task {name}`, {how_many} unless told "
+            f"otherwise: {', '.join(task['questions'])}",
+        )
+
+
+def _values_text(values: object) -> str:
+    """Return which values a grade may have, as `_questions` gives them."""
+    if isinstance(values, dict):
+        return f"from {values['low']:g} to {values['high']:g}"
+    assert isinstance(values, list)
+    return " or ".join(map(json.dumps, values))
 
 
 def _labelled(label: str, text: str) -> str:

@@ -58,7 +58,8 @@ def import_(
     """Keep the grades of FILE about answers of RUN (a name, the start of a digest, or latest).
 
     All or nothing: every line is checked first. The same file again changes nothing. RUN is the run that was
-    asked, not that of a judge. A file for triage, one row, of the questions that its judge answers:
+    asked, not that of a judge; grades of restated reports (audit.*) are of the run of the step. A file for
+    triage, one row, of the questions that its judge answers:
 
     \b
       model,condition,case_id,question,value
@@ -66,7 +67,7 @@ def import_(
 
     Questions of triage: D1_Neglect, D2_Omission, D3_Misinterpretation, D4_Protocol_Confusion and
     D5_Hallucination, each 0 or 1; of radm: tier_1 (first rank) to tier_5, each 0 to 3 (`harness benchmarks
-    NAME` lists them).
+    NAME` lists them all). Beside them, `comment` takes any text.
     """
     from harness.event_loop import run_session
 
@@ -131,7 +132,7 @@ async def _import(
         stored = await load_run(store, await store.find_run(ref))
         check = GradeCheck(stored, rater=rater, now_us=now_us())
         grades, faults = check.grades(rows)
-        if faults and stored.manifest.step is not None:
+        if faults and stored.manifest.step is not None and not check.about_the_run(rows):
             source = await source_run(store, stored.manifest.step.source)
             faults.insert(0, _is_a_step(stored.run.name, stored.manifest.step, source, file))
         refuse(file.name, faults)

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from harness.benchmarks.base import Question
-from harness.benchmarks.steps import steps_of
+from harness.benchmarks.sheets import COMMENT
+from harness.benchmarks.steps import Step, steps_of
 from harness.cache.grades import GradeKey, GradeValue, NewGrade
 from harness.cache.rows import UnitId
 from harness.canonical import canonical_json
@@ -19,10 +20,14 @@ DAY_US: Final = 86_400_000_000
 
 
 def questions_of(stored: StoredRun) -> Mapping[str, Question]:
-    """Return the questions that a run's benchmark and its steps name; people may grade by others too."""
+    """Return the questions that a run's benchmark and its steps name; people may grade by others too.
+
+    Of a step's run, those about its own answers are among them.
+    """
     steps = steps_of(stored.manifest.benchmark)
     found = {name: question for step in steps for name, question in step.questions.items()}
-    return found | dict(stored.benchmark.questions)
+    own = stored.benchmark.own_questions if isinstance(stored.benchmark, Step) else {}
+    return found | dict(stored.benchmark.questions) | dict(own)
 
 
 class GradeCheck:
@@ -35,6 +40,9 @@ class GradeCheck:
         if rater is not None and not (rater.strip() and rater.isprintable()):
             raise ConfigError(f"--rater {rater!r} is no name; use letters, digits and dashes")
         self.questions = questions_of(stored)
+        self._about_answers_of = {
+            name: step.kind for step in steps_of(stored.manifest.benchmark) for name in step.own_questions
+        }
         self._stored = stored
         self._rater = rater
         self._latest_us = now_us + DAY_US
@@ -48,9 +56,18 @@ class GradeCheck:
         grades = [self._grade(row) for row in rows]
         return grades, list(_twice(rows, grades))
 
+    def about_the_run(self, rows: Sequence[GradeRow]) -> bool:
+        """Tell whether all lines are about a step's own answers, and not of what it looked at."""
+        benchmark = self._stored.benchmark
+        own = benchmark.own_questions if isinstance(benchmark, Step) else {}
+        return all(row.question in own or row.question == COMMENT for row in rows)
+
     def unnamed(self, grades: Sequence[NewGrade]) -> list[str]:
-        """Return the questions of grades that no step of the benchmark names, where any does."""
-        asked = dict.fromkeys(grade.question for grade in grades)
+        """Return the questions of grades that no step of the benchmark names, where any does.
+
+        A comment is no question that anybody would read for the scores.
+        """
+        asked = dict.fromkeys(grade.question for grade in grades if grade.question != COMMENT)
         return [name for name in asked if self.questions and name not in self.questions]
 
     def _grade(self, row: GradeRow) -> NewGrade:
@@ -85,6 +102,17 @@ class GradeCheck:
 
     def _question_faults(self, row: GradeRow) -> Iterator[str]:
         known = self.questions.get(row.question)
+        if row.question == COMMENT:
+            if not isinstance(row.value, str):
+                yield f"a {COMMENT!r} is text, not {canonical_json(row.value).decode('ascii')}; quote it"
+            return
+        step = self._about_answers_of.get(row.question)
+        if step is not None:
+            yield (
+                f"{row.question!r} is asked about the answers of the step {step!r}, not about those of "
+                f"run {self._stored.run.name!r}; import it to the run of the step"
+            )
+            return
         if known is None:
             hint = _begun(row.question, self.questions) or nearest(row.question, self.questions)
             if hint:  # a misspelt question would be one that nobody reads

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from harness.benchmarks.sheets import COMMENT
 from harness.cache.grades import Grade, GradeValue
 from harness.canonical import JSON
 
@@ -57,7 +58,7 @@ def read_row(line: int, fields: Mapping[str, JSON]) -> GradeRow:
         repeat=_repeat(fields.get("repeat")),
         rater=None if fields.get("rater") is None else _text(fields, "rater"),
         question=_text(fields, "question"),
-        value=_value(fields.get("value")),
+        value=_value(fields.get("value"), blank=fields.get("question") == COMMENT),
         graded_at_us=_moment(fields.get("time")),
     )
 
@@ -122,8 +123,9 @@ def _repeat(value: JSON) -> int:
     raise FieldError(f"'repeat' must be a whole number from 1, got {value!r}")
 
 
-def _value(value: JSON) -> GradeValue:
-    if value is None or (isinstance(value, str) and not value.strip()):
+def _value(value: JSON, *, blank: bool) -> GradeValue:
+    """Return a grade's value; a text may be `blank` where it takes back an earlier one."""
+    if value is None or (isinstance(value, str) and not value.strip() and not blank):
         raise FieldError("'value' is blank; leave out the line where nothing was graded")
     if isinstance(value, float) and not math.isfinite(value):
         raise FieldError("'value' is a number beyond all bounds; correct it")

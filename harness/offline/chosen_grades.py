@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import astuple, dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from harness.benchmarks.base import Case
+from harness.benchmarks.base import Case, Question
 from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.steps import Answer, Step, StepCase, agreed_grade, id_of_unit, unit_of_id
 from harness.cache.grades import Grade
@@ -34,9 +34,9 @@ _Values: TypeAlias = "Mapping[str, JSON]"
 class ChosenGrades:
     """The grades of a run's units, and who gave them.
 
-    `disputed` grades are of raters who disagree without a consensus; the grades of `other_answers` are about
-    answers in whose place others stand now: neither count. `others`: what else could
-    have been chosen.
+    `disputed` grades are of raters who disagree without a consensus, where no mean is made; the grades of
+    `other_answers` are about answers in whose place others stand now: neither count. `others`: what else
+    could have been chosen.
     """
 
     kind: GraderKind
@@ -91,13 +91,19 @@ async def chosen_grades(store: Store, stored: StoredRun, wanted: str | None) -> 
     imported ones where there are any, else those of the one step that grades this run; of several steps none
     is chosen. Raises ConfigError for no such step or rater.
     """
-    benchmark = stored.benchmark
-    if isinstance(benchmark, Step) or not benchmark.questions:
+    benchmark, questions = stored.benchmark, scored_questions(stored)
+    if not questions:
         if wanted not in (None, NONE):
             raise ConfigError(f"{benchmark.name} is scored without grades; leave out --grades")
         return None
     steps = grading_steps(stored, await store.runs())
-    standing = [one for one in await store.grades(stored.run.id) if one.question in benchmark.questions]
+    standing = [
+        one
+        for one in await store.grades(stored.run.id)
+        if one.question in questions and questions[one.question].takes(one.value)
+    ]
+    if isinstance(benchmark, Step) and not standing and wanted is None:
+        return None  # a step's numbers are its own, with or without an audit
     ways = ([IMPORTED] if standing else []) + [step.run.name for step in steps]
     chosen = wanted or _default(standing, steps)
     others = tuple(way for way in ways if way != chosen)
@@ -111,6 +117,12 @@ async def chosen_grades(store: Store, stored: StoredRun, wanted: str | None) -> 
         return await _imported(store, stored, theirs, tuple(ways))
     step = await _step_of(store, chosen, steps, ways)
     return await _of_step(store, step, tuple(way for way in ways if way != step.run.name))
+
+
+def scored_questions(stored: StoredRun) -> Mapping[str, Question]:
+    """Return the questions whose grades enter a run's numbers: of a step those about its own answers."""
+    benchmark = stored.benchmark
+    return benchmark.own_questions if isinstance(benchmark, Step) else benchmark.questions
 
 
 def _raters(wanted: str, known: Collection[str]) -> set[str]:
@@ -131,7 +143,9 @@ def _default(standing: Iterable[Grade], steps: list[StepRun]) -> str:
 
 
 def grading_steps(stored: StoredRun, runs: Iterable[Run]) -> list[StepRun]:
-    """Return the steps over a run whose answers are grades of its benchmark."""
+    """Return the steps over a run whose answers are grades of its benchmark; nothing follows a step."""
+    if isinstance(stored.benchmark, Step):
+        return []
     return [step for step in steps_over(runs, stored.run.digest) if _grades(step, stored)]
 
 
@@ -169,8 +183,9 @@ async def _imported(
             found.other_answers.add(grade.unit)
         else:
             said.setdefault(grade.unit, {}).setdefault(grade.question, {})[grade.rater] = grade.value
+    known = scored_questions(stored)
     for unit, questions in said.items():
-        agreed = {question: agreed_grade(raters) for question, raters in questions.items()}
+        agreed = {name: agreed_grade(raters, known[name]) for name, raters in questions.items()}
         found.disputed += sum(value is None for value in agreed.values())
         found.values[unit] = {name: value for name, value in agreed.items() if value is not None}
     return found

@@ -27,6 +27,8 @@ Keep: TypeAlias = Callable[[RowKey, RowUnits], None]
 """Gets the units that a row's `as_answered` numbers are made of."""
 
 NO_GRADES: Final[Mapping[str, JSON]] = MappingProxyType({})
+_NOT_THERE: Final = MetricValue(None, 0, "nobody graded it")
+"""Of a repeat without a grade, where another one has some: its metric is left out."""
 _NO_INTERVAL: Final = Interval(None, None, BCA, "none is made of this number")
 _GUESSES: Final = Interval(None, None, BCA, "none is made of a baseline that is computed as a whole")
 
@@ -310,7 +312,8 @@ def over_repeats(repeats: Sequence[Metrics]) -> Metrics:
     """Return the metrics of repeats as their mean and SD; those of a single one as they are."""
     if len(repeats) == 1:
         return repeats[0]
-    return {path: _mean([metrics[path] for metrics in repeats]) for path in repeats[0]}
+    paths = dict.fromkeys(path for metrics in repeats for path in metrics)
+    return {path: _mean([metrics.get(path, _NOT_THERE) for metrics in repeats]) for path in paths}
 
 
 def _mean(repeats: Sequence[MetricValue]) -> MetricValue:

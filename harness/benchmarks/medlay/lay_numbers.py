@@ -11,6 +11,7 @@ from typing import Final
 from harness.benchmarks.medlay.attributes import ATTRIBUTES, EVALUATORS, GRADED
 from harness.benchmarks.medlay.lay_texts import LayText
 from harness.benchmarks.medlay.modalities import MODALITIES
+from harness.benchmarks.medlay.ratings import RATED
 from harness.canonical import JSON
 from harness.scoring.bleu import ORDERS, ngram_summands
 from harness.scoring.rouge import rouge_l_f1
@@ -34,7 +35,8 @@ _DELETED: Final = (6, 7)
 class Layout:
     """Which number stands where, by the variant of SARI: `hf` keeps one of a unit, `easse` all that it sums.
 
-    Each of `READABLE` and of `OUTSIDE` is a value and whether there is one: 0 and 0 where there is none.
+    Each of `READABLE`, of `OUTSIDE` and of `RATED` is a value and whether there is one: 0 and 0 where there
+    is none.
     """
 
     sari: str
@@ -57,6 +59,7 @@ class Layout:
             *(("sari",) if self.sari == "hf" else (f"sari_{place}" for place in range(SARI_SUMMANDS))),
             *_with_flags(READABLE),
             *_with_flags(OUTSIDE),
+            *_with_flags(RATED),
         )
 
     @cached_property
@@ -151,7 +154,7 @@ def _graded(grades: Mapping[str, JSON]) -> Iterator[float]:
         there = [one for one in five if one is not None]
         if len(there) == len(ATTRIBUTES):
             values[f"{evaluator}.overall"] = sum(there) / len(there)
-    yield from _values([values.get(name) for name in OUTSIDE])
+    yield from _values([values.get(name) for name in (*OUTSIDE, *RATED)])
 
 
 def _values(values: Sequence[float | None]) -> Iterator[float]:

@@ -15,6 +15,9 @@ All but reading grades, words and shares are from 0 to 100, as the paper prints 
 - `ratescore`, `green`, `bertscore`, `medlayeval.*`, `rubric.*`: means of grades (see `attributes`), null
   where there are none. An unusable answer counts as 0. Where only some answers are graded, these stand for
   all: the mean of the graded ones times the share of usable answers. n counts graded and unusable ones.
+- `expert.*.mean`, `reader.*.mean`: means of the points that people gave, 1 to 5, several raters of an answer
+  by their mean (see `ratings`); there only where there are any. An unusable answer counts as 1, the worst
+  point; n and partly graded rows as with the other grades.
 - `modality.<modality>.<path>`: the main ones, of that modality's cases alone.
 
 The paper leaves the toolkits, SARI's source and the reference open; its discussion speaks of expert
@@ -31,6 +34,7 @@ import numpy as np
 from harness.benchmarks.medlay.attributes import SCALE
 from harness.benchmarks.medlay.lay_numbers import OUTSIDE, OVERALL, READABLE, Layout, known
 from harness.benchmarks.medlay.modalities import MODALITIES
+from harness.benchmarks.medlay.ratings import POINTS, RATED
 from harness.benchmarks.scored import MetricValue, UnitNumbers, UnitTable
 from harness.scoring.bootstrap import intervals_of
 from harness.scoring.intervals import Interval
@@ -42,6 +46,9 @@ from harness.scoring.sari import sari_from_sums
 
 BY_MODALITY: Final = ("bleu4", "rouge_l", "sari", "fk.answer", *OVERALL)
 """Paths that each modality has of its own."""
+
+_MEANS: Final = {f"{name}.mean": name for name in RATED}
+"""Path -> the question whose points it is the mean of."""
 
 _NO_UNITS: Final = "no lay text to score"
 _NO_CASES: Final = "no case of this modality"
@@ -78,7 +85,10 @@ def _intervals(
     units: UnitTable, layout: Layout, resampling: Resampling, paths: Sequence[str] | None = None
 ) -> dict[str, Interval]:
     """Return path -> interval of these paths (None: all) that have a value of any unit."""
-    ungraded = {name for name in OUTSIDE if not units.numbers[:, layout.at[known(name)]].any()}
+    graded = {**{name: name for name in OUTSIDE}, **_MEANS}
+    ungraded = {
+        path for path, name in graded.items() if not units.numbers[:, layout.at[known(name)]].any()
+    }
     summed, values = lay_sums(units, layout)
 
     def statistic(sums: Values) -> Mapping[str, Values]:
@@ -115,6 +125,8 @@ def values_of_sums(sums: Values, layout: Layout) -> dict[str, Values]:
     usable = ratio(answered, units)
     for name in OUTSIDE:
         found[name] = SCALE * ratio(of[name], of[known(name)]) * usable
+    for path, name in _MEANS.items():
+        found[path] = ratio(of[name], of[known(name)]) * usable + POINTS[0] * (1 - usable)
     return {path: np.where(units > 0, values, np.nan) for path, values in found.items()}
 
 
@@ -134,7 +146,7 @@ def lay_unit_scores(numbers: Sequence[float], layout: Layout) -> dict[str, float
 
 
 def _metrics(sums: Values, layout: Layout, why_none: str) -> Iterator[tuple[str, MetricValue]]:
-    """Yield path and value of sums (`layout.names`), each with its n."""
+    """Yield path and value of sums (`layout.names`), each with its n; no points where nobody gave any."""
     at = layout.at
     n, answered = int(sums[at["units"]]), int(sums[at["answered"]])
     for path, value in values_of_sums(sums, layout).items():
@@ -143,8 +155,10 @@ def _metrics(sums: Values, layout: Layout, why_none: str) -> Iterator[tuple[str,
             units, reason = answered, _NO_ANSWERS if n else why_none
         elif path in READABLE:
             units, reason = int(sums[at[known(path)]]), _NOT_READABLE if n else why_none
-        elif path in OUTSIDE:
-            graded = int(sums[at[known(path)]])
+        elif path in OUTSIDE or path in _MEANS:
+            graded = int(sums[at[known(_MEANS.get(path, path))]])
+            if path in _MEANS and not graded:
+                continue
             units, reason = graded + (n - answered if graded else 0), _NOT_GRADED if n else why_none
             if 0 < graded < answered:
                 partly = f"{answered - graded} of {answered} answers have no grade"

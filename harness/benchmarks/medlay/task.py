@@ -18,6 +18,8 @@ from harness.benchmarks.details import Detail
 from harness.benchmarks.medlay import details
 from harness.benchmarks.medlay.attributes import QUESTIONS, SCALE
 from harness.benchmarks.medlay.cases import EXPERT, check_cases, load_cases
+from harness.benchmarks.medlay.ratings import POINTS
+from harness.benchmarks.medlay.ratings import QUESTIONS as RATINGS
 from harness.benchmarks.medlay.roi import image_part
 from harness.benchmarks.prompts import check_placeholders, load_prompt, placeholders, render
 from harness.benchmarks.scored import BaselineRow, MetricColumn, MetricValue, Scored, ScoreTable, UnitTable
@@ -29,6 +31,7 @@ from harness.messages import Message, Part, Schema, TextPart
 
 if TYPE_CHECKING:
     from harness.benchmarks.medlay.lay_numbers import Layout
+    from harness.benchmarks.sheets import GradingTask
     from harness.scoring.intervals import Interval
     from harness.scoring.replicates import Statistic, Units
     from harness.scoring.resampling import Resampling
@@ -70,14 +73,22 @@ _COLUMNS: Final = (
     MetricColumn("medlayeval.readability", ("MLE", "read"), 1, optional=True, best=SCALE),
     MetricColumn("rubric.factual", ("rubric", "fact"), 1, optional=True, best=SCALE),
     MetricColumn("rubric.readability", ("rubric", "read"), 1, optional=True, best=SCALE),
+    MetricColumn("expert.completeness.mean", ("expert", "compl"), 2, optional=True, best=POINTS[-1]),
+    MetricColumn("expert.fluency.mean", ("expert", "fluent"), 2, optional=True, best=POINTS[-1]),
+    MetricColumn("expert.simplicity.mean", ("expert", "simple"), 2, optional=True, best=POINTS[-1]),
+    MetricColumn("expert.factual_correctness.mean", ("expert", "fact"), 2, optional=True, best=POINTS[-1]),
+    MetricColumn("reader.understandability.mean", ("reader", "underst"), 2, optional=True, best=POINTS[-1]),
+    MetricColumn("reader.fluency.mean", ("reader", "fluent"), 2, optional=True, best=POINTS[-1]),
+    MetricColumn("reader.trustworthiness.mean", ("reader", "trust"), 2, optional=True, best=POINTS[-1]),
 )
 _LEGEND: Final = (
     "0 to 100, as the paper prints them: R-L, SARI (source: the expert caption), BLEU4 and grades; FK: "
     "Flesch-Kincaid grade, less: below the expert caption; MLE S, rubric: means of the five attributes, by "
-    "MedLayEval and by a model with a rubric; three parts: share of answers of that form; len ratio: tokens "
-    "per token of reference. No score here ranks by itself: the paper ranks by MedLayEval and finds that R-L "
-    "and BLEU4 reward copied words, SARI hardly tells models apart, and FK rewards short texts. With grades, "
-    "--convention rank=medlayeval or rank=rubric (docs/medlay.md)"
+    "MedLayEval and by a model with a rubric; three parts: share of answers of that form; len ratio: "
+    "tokens per token of reference; expert, reader: means of people's points, 1 to 5. No score here ranks "
+    "by itself: the paper ranks by MedLayEval and finds that R-L and BLEU4 reward copied words, SARI "
+    "hardly tells models apart, and FK rewards short texts. With grades, --convention rank=medlayeval or "
+    "rank=rubric (docs/medlay.md)"
 )
 
 
@@ -94,7 +105,7 @@ class MedLay(Task):
     conventions: Mapping[str, tuple[str, ...]] = MappingProxyType(
         {"sari": ("hf", "easse"), "rank": tuple(RANKS)}
     )
-    questions: Mapping[str, Question] = QUESTIONS
+    questions: Mapping[str, Question] = MappingProxyType({**QUESTIONS, **RATINGS})
 
     def __init__(self, chosen: Mapping[str, str] | None = None) -> None:
         self._chosen = chosen or {name: values[0] for name, values in self.conventions.items()}
@@ -106,6 +117,13 @@ class MedLay(Task):
     def check(self, folder: Path) -> list[str]:
         """Return everything that is wrong with a folder of case files, unusable images included."""
         return check_cases(folder)
+
+    @property
+    def gradings(self) -> Mapping[str, GradingTask]:
+        """Return what radiologists and lay readers are asked about a lay text."""
+        from harness.benchmarks.medlay.ratings import ExpertRatings, ReaderRatings
+
+        return {"expert": ExpertRatings(), "reader": ReaderRatings()}
 
     def schema(self, condition: str) -> Schema | None:
         """Return None: answers are text."""

@@ -15,8 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Final, cast
 
-from harness.benchmarks.base import Benchmark, Case, Prompt
+from harness.benchmarks.base import Benchmark, Case, Prompt, Question
 from harness.benchmarks.details import Detail
+from harness.benchmarks.pandent.audit import QUESTIONS
 from harness.benchmarks.pandent.details import NORMALISE
 from harness.benchmarks.pandent.questions import REPORT
 from harness.benchmarks.pandent.report_tools import (
@@ -32,6 +33,7 @@ from harness.benchmarks.steps import Answer, Made, Step, StepCase
 from harness.messages import Message, TextPart
 
 if TYPE_CHECKING:
+    from harness.benchmarks.sheets import GradingTask
     from harness.scoring.intervals import Interval
     from harness.scoring.resampling import Resampling
 
@@ -39,6 +41,10 @@ _COLUMNS: Final = (
     MetricColumn("raw.bleu_4", ("raw", "B4")),
     MetricColumn("normalised.bleu_4", ("norm", "B4")),
     MetricColumn("delta.bleu_4", ("delta", "B4"), better=None, best=None),
+    MetricColumn("audit.meaning_kept.share", ("audit", "kept"), optional=True),
+    MetricColumn("audit.added.share", ("audit", "added"), optional=True, better="lower", best=0),
+    MetricColumn("audit.lost.share", ("audit", "lost"), optional=True, better="lower", best=0),
+    MetricColumn("audit.changed.share", ("audit", "chngd"), optional=True, better="lower", best=0),
     MetricColumn("added.findings_mean", ("added", "find"), 1, better="lower", best=0),
     MetricColumn("added.half_share", ("added", "half"), better="lower", best=0),
     MetricColumn("added.teeth_mean", ("added", "teeth"), 2, better="lower", best=0),
@@ -51,8 +57,9 @@ _COLUMNS: Final = (
 _LEGEND: Final = (
     "raw, norm: the reports as answered, and as restated; delta: norm less raw, of the same reports; "
     "added, lost: findings (of 21) and teeth a report that only the restatement speaks of, or only the "
-    "answer; half: share of restatements that add 11 findings or more. WHERE FINDINGS ARE ADDED, norm "
-    "AND delta SCORE THE NORMALISER, NOT THE MODEL"
+    "answer; half: share of restatements that add 11 findings or more; audit: shares of the restatements "
+    "that people looked through. WHERE FINDINGS ARE ADDED, norm AND delta SCORE THE NORMALISER, NOT THE "
+    "MODEL"
 )
 
 
@@ -66,8 +73,17 @@ class Normalise(Step):
     scorer = "pandent.normalise-1"
     conventions: Mapping[str, tuple[str, ...]] = REPORT_CONVENTIONS
 
+    own_questions: Mapping[str, Question] = QUESTIONS
+
     def __init__(self, tools: ReportTools | None = None) -> None:
         self._tools = tools
+
+    @property
+    def gradings(self) -> Mapping[str, GradingTask]:
+        """Return the audit: people hold restatements against the reports as they were answered."""
+        from harness.benchmarks.pandent.audit import Audit
+
+        return {"audit": Audit()}
 
     def follows(self, condition: str) -> bool:
         """Tell whether a condition asks for clinical reports."""
@@ -129,6 +145,7 @@ class Normalise(Step):
             None if unit.prediction is None else str(unit.prediction),
             None if reference is None else str(reference),
             self._tools,
+            unit.grades,
         )
 
     def metrics(

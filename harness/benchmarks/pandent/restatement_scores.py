@@ -8,6 +8,10 @@
 - `dropped.*`: what only the answer speaks of, likewise.
 - `spoken.raw_findings_mean`, `spoken.normalised_findings_mean`: findings spoken of, of 21.
 
+- `audit.*.share`: of the restatements that people looked through (`pandent.audit`), those whose meaning is
+  kept, and those in which something was added, lost or changed; there only where there are any, and n is
+  theirs alone.
+
 n counts pairs. An answer that was not shown to the normaliser, and a restatement that failed, is in no pair:
 nobody restated it, which is no score.
 """
@@ -16,10 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
 
+from harness.benchmarks.pandent.audit_scores import AUDITED, audit_intervals, audit_metrics, audit_numbers
 from harness.benchmarks.pandent.report_content import changes
 from harness.benchmarks.pandent.report_scores import (
     REPORT_NUMBERS,
@@ -31,6 +37,7 @@ from harness.benchmarks.pandent.report_scores import (
 )
 from harness.benchmarks.pandent.report_tools import ReportTools
 from harness.benchmarks.scored import MetricValue, UnitNumbers, UnitTable
+from harness.canonical import JSON
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval
 from harness.scoring.proportions import clopper_pearson
@@ -67,19 +74,29 @@ NUMBERS: Final = (
     *(f"raw_{name}" for name in REPORT_NUMBERS),
     *(f"normalised_{name}" for name in REPORT_NUMBERS),
     *_COUNTS,
+    *AUDITED,
 )
-"""1 or 0; the numbers of both texts against the reference; counts of findings, teeth and statements."""
+"""1 or 0; the numbers of both texts against the reference; counts of findings, teeth and statements; what
+people say of it, each with whether anybody does."""
 
 _RAW: Final = slice(1, 1 + _WIDTH)
 _NORMALISED: Final = slice(1 + _WIDTH, 1 + 2 * _WIDTH)
-_CONTENT: Final = slice(1 + 2 * _WIDTH, len(NUMBERS))
+_CONTENT: Final = slice(1 + 2 * _WIDTH, 1 + 2 * _WIDTH + len(_COUNTS))
+_AUDIT: Final = slice(_CONTENT.stop, len(NUMBERS))
 _NO_PAIRS: Final = "no report was restated"
 
 
 def restatement_numbers(
-    answer: str, restatement: str | None, reference: str | None, tools: ReportTools
+    answer: str,
+    restatement: str | None,
+    reference: str | None,
+    tools: ReportTools,
+    grades: Mapping[str, JSON] = MappingProxyType({}),
 ) -> tuple[float, ...]:
-    """Return `NUMBERS` of one unit; restatement None: it failed, and all of them are 0."""
+    """Return `NUMBERS` of one unit; restatement None: it failed, and all of them are 0.
+
+    Raises ValueError for a grade of the audit that is not 0 or 1.
+    """
     if restatement is None:
         return (0.0,) * len(NUMBERS)
     found = changes(answer, restatement)
@@ -99,6 +116,7 @@ def restatement_numbers(
                 found.restated_findings,
             ),
         ),
+        *audit_numbers(grades),
     )
 
 
@@ -113,7 +131,7 @@ def restatement_metrics(numbers: UnitNumbers, tools: ReportTools | None = None) 
     values = _content_values(_summands(pairs[:, _CONTENT]).sum(axis=0))
     for path, value in values.items():
         found[path] = MetricValue(float(value), len(pairs)) if len(pairs) else MetricValue(None, 0, _NO_PAIRS)
-    return found
+    return found | audit_metrics(pairs[:, _AUDIT])
 
 
 def restatement_intervals(units: UnitTable, resampling: Resampling) -> dict[str, Interval]:
@@ -135,7 +153,7 @@ def restatement_intervals(units: UnitTable, resampling: Resampling) -> dict[str,
         totals = content[:, len(_COUNTS) : -1].sum(axis=0)
         for path, count in zip(_SHARES, totals, strict=True):
             found[path] = clopper_pearson(int(count), len(pairs))
-    return found
+    return found | audit_intervals(pairs, _AUDIT, resampling)
 
 
 def restatement_unit_scores(numbers: Sequence[float]) -> dict[str, float | None]:

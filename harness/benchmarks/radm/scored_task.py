@@ -15,6 +15,7 @@ from harness.benchmarks.scored import MetricValue, Scored, ScoreTable, UnitTable
 from harness.benchmarks.task import Task
 
 if TYPE_CHECKING:
+    from harness.benchmarks.sheets import GradingTask
     from harness.scoring.intervals import Interval
     from harness.scoring.replicates import Statistic, Units
     from harness.scoring.resampling import Resampling
@@ -30,6 +31,13 @@ class ScoredTask(Task):
 
     scorer: str = "radm-1"
     questions: Mapping[str, Question] = QUESTIONS
+
+    @property
+    def gradings(self) -> Mapping[str, GradingTask]:
+        """Return the tiers, which people give each diagnosis."""
+        from harness.benchmarks.radm.tiers import Tiers
+
+        return {"tiers": Tiers()}
 
     def unions(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """Return the pairs of conditions that are compared, of which both are asked; see `radm.tables`."""

@@ -27,6 +27,7 @@ from harness.media_reading import MediaReader
 from harness.messages import ImagePart, Message, Part, Schema, TextPart
 
 if TYPE_CHECKING:
+    from harness.benchmarks.sheets import GradingTask
     from harness.scoring.intervals import Interval
     from harness.scoring.replicates import Statistic, Units
     from harness.scoring.resampling import Resampling
@@ -176,6 +177,13 @@ class Triage(Task):
     def fill(self, value: JSON, answer: str) -> Filled:
         """Set what the reformatter left out to 0, as the paper does; see `triage.filling`."""
         return fill_answer(self.aliases(value), answer)
+
+    @property
+    def gradings(self) -> Mapping[str, GradingTask]:
+        """Return the check of the judge: people look for the failures that it looks for."""
+        from harness.benchmarks.triage.judge_check import JudgeCheck
+
+        return {"judge": JudgeCheck()}
 
     def unions(self, conditions: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """Return the modality ablation where `both` and a modality alone are asked; see `triage.ablation`."""
