@@ -57,6 +57,17 @@ class MediaStore(StorePart):
             found |= {known[path].sha256: known[path] for path in sorted(known)}
         return found
 
+    async def noted(self, digests: Collection[str]) -> dict[str, tuple[Path, ...]]:
+        """Return digest -> every path at which such bytes were noted, in order; other bytes may lie there."""
+        found: dict[str, list[Path]] = {}
+        for part in chunks(sorted(digests)):
+            columns = MEDIA_PLACE.c.sha256, MEDIA_PLACE.c.path
+            statement = select(*columns).where(columns[0].in_(list(part))).order_by(*columns)
+            async with self._database.reading() as connection:
+                for sha256, path in (await connection.execute(statement)).all():
+                    found.setdefault(sha256, []).append(Path(path))
+        return {sha256: tuple(paths) for sha256, paths in found.items()}
+
     async def remember(self, notes: Iterable[Note]) -> None:
         """Note what files are, and where, in one commit; a medium without a path is not noted."""
         items = [note for note in notes if note.media.path is not None]

@@ -120,6 +120,7 @@ def test_only_media_that_were_read_are_noted() -> None:
     assert list(media_notes(cases[:1])) == list(media_notes(CASES)) == []
 
 
+@pytest.mark.slow
 def test_no_case_stays_in_memory() -> None:  # F36
     writer, before = SpoolWriter(), live_cases()
     for number in range(2_000):

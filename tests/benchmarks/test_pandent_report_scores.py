@@ -82,6 +82,7 @@ def table(numbers: np.ndarray) -> UnitTable:
     return UnitTable(numbers, places, places, ones, 0 * ones)
 
 
+@pytest.mark.slow
 def test_the_papers_two_reports_score_against_each_other_what_its_tables_praise() -> None:
     if not TABLE_3.is_file():
         pytest.skip("the printed reports are not here")

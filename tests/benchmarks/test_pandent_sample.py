@@ -96,6 +96,7 @@ def test_every_image_differs_and_carries_its_mark(cases: CaseSet) -> None:
         assert (corner > 200).sum() > 700
 
 
+@pytest.mark.slow
 def test_what_the_findings_say_can_be_seen(tool: ModuleType) -> None:
     """Each finding of teeth changes the picture where its tooth is, and nowhere else."""
     none = {one.id: [] if one.answer == "tooth_set" else False for one in FINDINGS}

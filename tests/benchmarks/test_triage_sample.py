@@ -77,6 +77,7 @@ def test_a_copy_never_touches_what_is_there(tmp_path: Path) -> None:
     assert files(tmp_path) == {"mine.txt": b"x"}
 
 
+@pytest.mark.slow
 def test_it_is_redrawn_to_the_same_content(tmp_path: Path) -> None:
     tool = load_tool("draw_triage_sample")
     specs = tool.read_specs()

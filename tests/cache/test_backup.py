@@ -140,6 +140,7 @@ async def test_a_store_for_reading_only_can_be_copied(
         await reader._database.close()
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_nothing_behind(store_path: Path, tmp_path: Path) -> None:
     async def make() -> None:
         async with await Store.open(str(store_path)) as store:

@@ -526,6 +526,7 @@ main()
 """
 
 
+@pytest.mark.slow
 async def test_a_merge_that_is_interrupted_says_how_to_go_on_and_the_same_command_does(
     store_path: Path, other_path: Path, tmp_path: Path
 ) -> None:

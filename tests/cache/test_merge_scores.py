@@ -73,6 +73,7 @@ def merge(store: Path, other: Path, *more: str) -> Any:
     return done.json
 
 
+@pytest.mark.slow
 def test_two_halves_score_as_the_whole_to_the_byte(
     whole: Path, wanted: str, tmp_path: Path
 ) -> None:
@@ -136,6 +137,7 @@ def merge_in_a_process(store: Path, other: Path, steps: int) -> int:
     return subprocess.run(given, capture_output=True, text=True, timeout=120).returncode
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [4, 9, 14, 20])
 def test_a_merge_that_was_killed_is_finished_by_the_same_merge(
     whole: Path, wanted: str, tmp_path: Path, steps: int

@@ -158,6 +158,7 @@ def limited(path: Path, most: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, preexec_fn=no_large_files, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_a_full_disk_loses_nothing(filled: Path) -> None:
     async def grow() -> None:
         async with await Store.open(str(filled)) as store:

@@ -209,6 +209,7 @@ def test_what_has_a_value_is_not_computed_again(folder: Path, metric: type[Share
     assert len(metric.seen) == 2 * count and exported(folder) == before
 
 
+@pytest.mark.slow
 def test_an_answer_that_was_asked_again_is_computed_again_and_the_old_value_never_counts(
     folder: Path, seen: dict[str, Mapping[str, JSON]], metric: type[SharedWords]
 ) -> None:  # F12
@@ -304,6 +305,7 @@ def test_interrupted_what_was_computed_is_kept_and_the_same_command_goes_on(
     assert len(exported(folder)) == 5 and len(metric.seen) == rest
 
 
+@pytest.mark.slow
 def test_a_limit_takes_the_first_and_a_dry_run_nothing(folder: Path, metric: type[SharedWords]) -> None:
     dry = compute(folder, "--dry-run", "--limit", "2")
     assert "would be computed of 2 answers; left by --limit: 3; passed over: empty 1" in dry.out

@@ -80,6 +80,7 @@ def test_a_slice_that_is_wished_makes_images(tmp_path: Path) -> None:
     assert gone.exit_code == 2 and "--slice 4 is not there; it has 4, from 0" in gone.stderr
 
 
+@pytest.mark.slow
 def test_without_the_extra_one_sentence_names_it(tmp_path: Path) -> None:
     code = "import sys; sys.modules['pydicom'] = None\nfrom harness.cli.main import main\nmain()"
     path = dicom(tmp_path / "a.dcm", ramp()[3])
@@ -92,6 +93,7 @@ def test_without_the_extra_one_sentence_names_it(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_help_loads_no_library_and_has_an_example() -> None:
     code = (
         "import sys; sys.argv = ['harness', 'data', 'convert', '--help']\n"

@@ -103,6 +103,7 @@ def test_a_bar_shows_what_is_known_and_marks_that_more_was_spent(monkeypatch: py
     assert "$0.0010+?" in shown_on_terminal(monkeypatch)
 
 
+@pytest.mark.slow
 def test_what_a_session_says_at_its_end_stands_below_the_bars(tmp_path: Path) -> None:
     write_cases(tmp_path / "data", 3)
     price = "price = { input = 1.0, output = 2.0 }\nparams = { max_tokens = 1000 }\n"

@@ -169,6 +169,7 @@ def test_score_compare_and_report_say_in_the_same_words_that_a_model_graded(
     assert told in " ".join(page.split())
 
 
+@pytest.mark.slow
 def test_scores_by_a_grading_step_are_those_of_its_tiers_and_marked_as_a_models(night: Path) -> None:
     found = score(night)
     assert (found["grading"]["by"], found["grading"]["model"]) == ("model", "j")
@@ -236,6 +237,7 @@ def test_a_grader_that_talks_gives_no_grades(folder: Path) -> None:  # F12
     assert all(one["as_answered"]["score"]["n"] == 0 for one in score(folder, run="talk")["rows"])
 
 
+@pytest.mark.slow
 def test_grades_of_an_answer_that_was_asked_again_do_not_count(folder: Path, night: Path) -> None:
     graded = {tuple(one[:3]) for one in graded_by_hand(folder)}
 
@@ -258,6 +260,7 @@ def test_grades_of_an_answer_that_was_asked_again_do_not_count(folder: Path, nig
         assert row(found, "a", "text")["as_answered"]["graded.share"]["value"] == 0
 
 
+@pytest.mark.slow
 def test_transitions_and_the_language_control_are_rows_of_their_own(night: Path) -> None:
     found = score(night)
     change = row(found, "a", "text_to_text_images")["as_answered"]
@@ -272,6 +275,7 @@ def test_transitions_and_the_language_control_are_rows_of_their_own(night: Path)
     assert "not significant" in " ".join(text.split())
 
 
+@pytest.mark.slow
 def test_the_step_says_how_far_the_grader_agrees_with_people(folder: Path) -> None:
     graded_by_hand(folder)
     found = score(folder, run="llm")

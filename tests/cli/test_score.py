@@ -76,6 +76,7 @@ def test_json_is_byte_identical_twice(tmp_path: Path) -> None:
     assert json.loads(first.stdout)["rows"][0]["as_answered"]["fine.exact_match"]["value"] == 0.5
 
 
+@pytest.mark.slow
 def test_scoring_needs_no_network_no_http_library_no_key_and_no_files(tmp_path: Path) -> None:  # F49
     store = stored(tmp_path)
     expected = harness("score", "--json", "--store", str(store)).stdout
@@ -87,6 +88,7 @@ def test_scoring_needs_no_network_no_http_library_no_key_and_no_files(tmp_path: 
     assert found.stdout.decode() == expected
 
 
+@pytest.mark.slow
 def test_exporting_needs_no_network_and_no_http_library(tmp_path: Path) -> None:  # F49
     stored(tmp_path)
     found = offline(tmp_path, ["export", "--store", "store.sqlite3"])

@@ -141,6 +141,7 @@ def test_imported_grades_are_never_mixed_with_those_of_a_model(folder: Path, see
     assert seen["c000"] == {QUESTION: 0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["imported", "verdicts"])
 def test_a_grade_of_an_answer_that_was_asked_again_and_differs_does_not_count(  # F12
     folder: Path, server: ScriptedServer, seen: Seen, by: str
@@ -163,6 +164,7 @@ def test_a_grade_of_an_answer_that_was_asked_again_and_differs_does_not_count(  
     assert found["of_other_answers"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["imported", "verdicts"])
 def test_a_grade_given_by_a_reference_that_was_corrected_does_not_count(
     folder: Path, seen: Seen, by: str

@@ -61,6 +61,7 @@ def compared(folder: Path, step: str) -> tuple[dict[str, Any], int]:
     ]
 
 
+@pytest.mark.slow
 def test_grades_of_an_answer_that_was_asked_again_are_not_compared_with_verdicts_on_another(  # F12
     folder: Path, server: ScriptedServer
 ) -> None:

@@ -123,6 +123,7 @@ def test_the_search_finds_what_is_there(tmp_path: Path) -> None:
     assert MARK in found_in(b"zTXt" + zlib.compress(MARK.encode("utf-16-le") * 3))
 
 
+@pytest.mark.slow
 def test_no_tag_of_a_dicom_file_goes_along(tmp_path: Path, run: Run) -> None:
     source = tmp_path / "in"
     for index, pixels in enumerate(ramp(3)):

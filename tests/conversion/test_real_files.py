@@ -35,6 +35,7 @@ def test_an_mr_slice_by_its_own_window(tmp_path: Path) -> None:
     assert np.abs(found - np.clip((values - 599.5) / 1599 + 0.5, 0, 1) * 255).max() <= 0.51
 
 
+@pytest.mark.slow
 def test_a_radiograph_of_jpeg_2000_is_inverted(tmp_path: Path) -> None:
     tags, _ = raw("cr-RG3_J2KI.dcm")
     assert tags.PhotometricInterpretation == "MONOCHROME1"
@@ -84,6 +85,7 @@ def test_a_brain_in_two_phases(tmp_path: Path, phase: int) -> None:
     assert np.abs(found[..., 0] - wanted[..., ::-1]).mean() > 3  # left is not right
 
 
+@pytest.mark.slow
 def test_all_files_at_once(tmp_path: Path) -> None:
     outcome = convert(tmp_path / "out", DATA)
     assert (len(outcome.made), outcome.failed) == (7, [])

@@ -81,6 +81,7 @@ def test_two_series_of_a_folder_are_two_clips(tmp_path: Path) -> None:
     assert sorted(len(clip(tmp_path / "out" / name)) for name in outcome.made) == [4, 5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "key", ["TemporalPositionIdentifier", "AcquisitionNumber", "EchoTime", "TriggerTime"]
 )

@@ -288,6 +288,7 @@ def test_silence_ends_with_the_time_and_leaves_the_other_models_alone(tmp_path: 
     assert second["level"] in ("ok", "warn")
 
 
+@pytest.mark.slow
 def test_ctrl_c_tells_what_is_finished_and_ends_with_130(tmp_path: Path) -> None:  # F47
     def script(arrival: Arrival) -> Behaviour:
         slow = "/models" not in arrival.path and arrival.json["model"] == "n"

@@ -237,6 +237,7 @@ async def _cancel_at_random(seed: int, in_flight: int, paced: bool, closes: bool
             assert pool.status().in_flight == 1
 
 
+@pytest.mark.slow
 async def test_admission_costs_the_same_with_10_000_waiting() -> None:
     """A generous bound, so that only a scan of the queue can break it (a scan costs milliseconds)."""
     clock = FakeClock()

@@ -62,6 +62,7 @@ def check_always(folder: Path, misbehaviours: list[Misbehaviour]) -> None:
         assert scene.elsewhere.arrivals == [], "a redirect was followed, with the key"
 
 
+@pytest.mark.slow
 def test_each_misbehaviour_for_ever_ends_as_the_table_says(tmp_path: Path) -> None:  # F7 F20 F21
     # A rate limit for ever closes the pool: test_pools_holds has that.
     check_always(tmp_path, [one for one in MISBEHAVIOURS if not one.slow and one.name != "429"])
@@ -145,6 +146,7 @@ def own_certificate(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
     return context
 
 
+@pytest.mark.slow
 def test_128_files_are_enough_for_any_number_of_requests(tmp_path: Path) -> None:  # F35
     cases = 150
     data = write_cases(tmp_path / "data", cases)
@@ -158,6 +160,7 @@ def test_128_files_are_enough_for_any_number_of_requests(tmp_path: Path) -> None
         assert len(scene.arrivals) == cases
 
 
+@pytest.mark.slow
 def test_answers_in_any_order_and_bursts_of_refusals_reach_the_right_cases(tmp_path: Path) -> None:  # F8 F31
     cases = 60
     data = write_cases(tmp_path / "data", cases)

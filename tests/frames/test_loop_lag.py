@@ -56,6 +56,7 @@ def decodings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counts
 
 
+@pytest.mark.slow
 async def test_a_clip_of_240_frames_leaves_the_loop_free_and_is_decoded_once(
     tmp_path: Path, decodings: list[int]
 ) -> None:  # F37

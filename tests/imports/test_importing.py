@@ -445,6 +445,7 @@ def test_other_references_are_another_run_over_the_same_exchanges(folder: Path) 
     assert second["outcomes"] == {"valid": CASES}
 
 
+@pytest.mark.slow
 def test_a_log_of_another_tool_goes_all_the_way(folder: Path) -> None:
     samples = [
         {"id": f"c{number:03}", "epoch": 1, "output": {"choices": [

@@ -129,6 +129,7 @@ async def test_what_is_not_shown_is_counted_by_model_condition_and_reason(tmp_pa
     assert missing.startswith("without an answer so far: 2; ") and "`harness resume test-run`" in missing
 
 
+@pytest.mark.slow
 async def test_ids_are_unique_and_tell_their_unit_whatever_the_names_are(tmp_path: Path) -> None:
     plan = Plan([case(one) for one in ODD], tuple(dict.fromkeys(ODD)), repeats=2)
     async with built_run(tmp_path, plan) as built:

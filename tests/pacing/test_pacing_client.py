@@ -104,6 +104,7 @@ async def _by_client(pool: Pool, server: ModelServer, seconds: float) -> int:
     return answered
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("through", ["client", "simulated asks"])
 def test_the_client_and_the_simulated_asks_pace_alike(through: str) -> None:
     async def work() -> tuple[float, float, float]:

@@ -193,6 +193,7 @@ async def _schedule(seed: int) -> None:
         await Schedule(seed).run()
 
 
+@pytest.mark.slow
 def test_random_schedules_end_within_their_limits_and_leave_nothing() -> None:  # F30, F31, F41
     _run(range(100))
 

@@ -124,6 +124,7 @@ def check(adapter: Adapter, raw: RawReply) -> None:
         assert read(raw, own) == meaning
 
 
+@pytest.mark.slow
 @EVERY
 @given(status=STATUSES, headers=HEADERS, body=st.binary(max_size=200))
 @settings(max_examples=150, deadline=None)

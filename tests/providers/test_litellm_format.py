@@ -219,6 +219,7 @@ assert [one.name for one in _sendable(both, named=False, dry_run=False)] == ["si
 """
 
 
+@pytest.mark.slow
 def test_without_httpx_run_and_doctor_say_how_to_install_litellm(tmp_path: Path, checkout: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_HTTPX], cwd=tmp_path, capture_output=True, text=True, timeout=120,
@@ -249,6 +250,7 @@ assert "harness.providers.litellm_library" not in sys.modules
 """
 
 
+@pytest.mark.slow
 def test_litellm_is_never_imported_where_nothing_is_sent_through_it(tmp_path: Path, checkout: Path) -> None:
     # F48: a litellm that ends the process stands first in line
     (tmp_path / "litellm.py").write_text("raise SystemExit('litellm was imported')\n", encoding="utf-8")

@@ -129,6 +129,7 @@ def test_a_no_break_space_in_a_token_parts_it_as_in_pycocoevalcap() -> None:
     assert bleu_summands(["7\xa01/2"], ["7", "1/2"])[:2] == (2, 1)
 
 
+@pytest.mark.slow
 def test_summed_resamples_score_as_their_corpora() -> None:
     pairs = report_pairs(30)
     summands = np.array([bleu_summands(*pair) for pair in pairs])

@@ -220,6 +220,7 @@ def test_without_synonyms_values_are_those_of_nltk_without_wordnet() -> None:
     assert open_exact_stem().values(pairs) == pytest.approx(_by_nltk(pairs, Empty()), abs=1e-12)
 
 
+@pytest.mark.slow
 @needs_both
 def test_synonyms_are_those_of_nltk(nltks_reader: Any) -> None:
     _compare_synonyms(nltks_reader, share=0.02)

@@ -129,6 +129,7 @@ def test_a_mean_does_not_depend_on_the_order_of_units() -> None:
     assert float(exact_mean(values)) == float(exact_mean(values[[0, 2, 1, 3]])) == 0.5
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.fractions(0, 1, max_denominator=60), st.integers(0, 50)), max_size=12))
 def test_a_sum_of_counted_values_is_rounded_once(pairs: list[tuple[Fraction, int]]) -> None:
     values, counts = [float(value) for value, _ in pairs], [count for _, count in pairs]

@@ -86,6 +86,7 @@ def test_the_stored_tokens_are_of_these_texts() -> None:
     assert [text for text, _ in KEPT["differing"]] == DIFFERING
 
 
+@pytest.mark.slow
 @needs_java
 def test_fresh_reports_give_the_tokens_of_java(tmp_path: Path) -> None:
     texts = [make(seed) for seed in range(5000, 5200) for make in (plain_report, wild_report)]

@@ -106,6 +106,7 @@ def test_several_references_count_as_in_sacrebleu() -> None:
         assert float(sacrebleu_from_sums(sums)) == pytest.approx(score, abs=TOLERANCE), rows
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=400)
 @given(st.text() | st.text(alphabet="aB1.,-& ;<>'\"\n%$左，é\u2028"))
 def test_any_text_has_the_tokens_of_sacrebleu(text: str) -> None:

@@ -61,6 +61,7 @@ def test_sums_are_those_of_the_counts_in_chunks_and_whole(clusters: int) -> None
     assert np.array_equal(drawing.weighted_sums(cells), drawing.counts(clusters).astype(float) @ cells)
 
 
+@pytest.mark.slow
 def test_too_large_a_matrix_is_drawn_in_chunks_and_gives_the_same_sums() -> None:
     drawing, more = Resampling(resamples=40), Resampling(resamples=2000)
     cells = np.random.default_rng(1).integers(0, 9, (20_000, 2)).astype(float)

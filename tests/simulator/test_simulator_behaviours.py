@@ -75,6 +75,7 @@ def test_another_image_is_another_question() -> None:
     assert with_image("data:a") == with_image("data:a")
 
 
+@pytest.mark.slow
 def test_messy_answers_come_in_every_form() -> None:
     texts = [answer(question).text or "" for question in questions("sim/messy")]
     clean = sum(is_clean(text) for text in texts)

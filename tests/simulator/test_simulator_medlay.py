@@ -154,6 +154,7 @@ def scored(step: Step, schema: Mapping[str, Any], lay: str, case: Case, model: s
     return value
 
 
+@pytest.mark.slow
 def test_verdicts_follow_from_the_scores_but_for_a_few() -> None:
     verdicts = [
         scored(VERIFY, VERDICT, f"{case.reference['lay_caption']} {n}", case)

@@ -149,6 +149,7 @@ def forms(attempt: int) -> Iterator[str]:
             yield {4: "four", 5: "five", 6: "six"}[count]
 
 
+@pytest.mark.slow
 def test_a_messy_model_gives_four_or_six_or_spoils_the_form_less_with_each_attempt() -> None:
     first, third = Counter(forms(1)), Counter(forms(3))
     assert set(first) == {"fenced", "framed", "prose", "broken", "four", "five", "six"}
@@ -250,6 +251,7 @@ def test_the_grader_gives_each_candidate_its_tier_in_order() -> None:
     assert graded("Fibroadenoma of the left breast", candidates) == [0, 2, 0, 3, 0]
 
 
+@pytest.mark.slow
 def test_a_grader_of_less_skill_is_now_and_then_one_tier_off() -> None:
     slips = Counter(
         graded("Fibroadenoma of the left breast", ["Fibroadenoma", "a", "b", "c", f"d {n}"], "sim/eager")[0]

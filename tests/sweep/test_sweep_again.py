@@ -69,6 +69,7 @@ def test_the_same_wish_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
         assert len(server.arrivals) == 32, "a finished list does not stand in the way of the next"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [400, 418])
 def test_a_unit_that_fails_in_its_list_has_one_more_turn_and_blocks_nothing(
     tmp_path: Path, status: int
@@ -140,6 +141,7 @@ def suspend_outside_a_commit(process: subprocess.Popen[str], store: Path) -> Non
     raise AssertionError("the process never lets go of the store")
 
 
+@pytest.mark.slow
 def test_a_suspended_process_holds_up_only_what_it_asks(tmp_path: Path) -> None:  # F25 F43
     write_cases(tmp_path / "data", 150)
     with ScriptedServer(right_answer) as server:

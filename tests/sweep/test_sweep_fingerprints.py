@@ -85,6 +85,7 @@ def test_a_dry_run_without_a_store_makes_none(
     assert len(read) == 2 and not (tmp_path / "store.sqlite3").exists()
 
 
+@pytest.mark.slow
 def test_racily_new_files_are_read_again(
     tmp_path: Path, read: list[str], server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # F4
@@ -143,6 +144,7 @@ def test_a_moved_folder_is_read_again_and_nothing_is_asked(
     assert len(read) == 3 and len(server.arrivals) == 3
 
 
+@pytest.mark.slow
 def test_a_fingerprint_that_errs_sends_nothing_wrong_and_is_forgotten(
     tmp_path: Path, read: list[str], server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # F4: a file system whose times say nothing
@@ -229,6 +231,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_reading_that_takes_long_is_told_and_ends_at_once_with_ctrl_c(
     tmp_path: Path, server: ScriptedServer
 ) -> None:  # F43

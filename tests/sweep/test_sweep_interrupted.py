@@ -86,6 +86,7 @@ def test_sigterm_is_taken_like_ctrl_c(tmp_path: Path) -> None:
         assert finish(process).code == 130
 
 
+@pytest.mark.slow
 def test_kill_9_loses_only_what_was_in_flight(tmp_path: Path) -> None:  # F23
     check_killed_sweep(tmp_path, units=60, kills=3, seed=1)
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from scripted_replies import Arrival, Behaviour, chat_reply, gemini_reply
 from scripted_server import ScriptedServer
 from sweep_kit import (
@@ -64,6 +65,7 @@ def messy(arrival: Arrival) -> Behaviour:
     ][number % 5]
 
 
+@pytest.mark.slow
 def test_scores_are_the_runs_own_to_the_byte_with_nothing_but_the_store(tmp_path: Path) -> None:  # F49 F6
     write_cases(tmp_path / "data", 15)
 

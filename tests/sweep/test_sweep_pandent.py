@@ -78,6 +78,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, list
         yield store, records(folder, "night")
 
 
+@pytest.mark.slow
 def test_each_model_is_asked_for_a_report_and_the_nine_questions_of_each_case(swept: Any) -> None:
     _, rows = swept
     asked = Counter((row["model"], row["condition"]) for row in rows)
@@ -143,6 +144,7 @@ def test_every_table_has_its_baselines_scored_on_the_same_cases(swept: Any) -> N
     assert "SYNTHETIC" in shown and max(map(len, shown.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_scores_are_the_same_to_the_byte_from_a_copy_without_network(  # F29 F49
     swept: Any, tmp_path: Path
 ) -> None:

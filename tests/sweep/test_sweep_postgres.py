@@ -35,6 +35,7 @@ def place(postgres: PostgresServer) -> str:
     return postgres.new_store()
 
 
+@pytest.mark.slow
 def test_kill_9_loses_only_what_was_in_flight(tmp_path: Path, place: str) -> None:  # F23
     check_killed_sweep(tmp_path, units=40, kills=2, seed=1, store=place)
 
@@ -44,6 +45,7 @@ def test_kill_9_at_twenty_random_moments_of_500_units(tmp_path: Path, place: str
     check_killed_sweep(tmp_path, units=500, kills=KILLS, seed=7, store=place)
 
 
+@pytest.mark.slow
 def test_a_server_that_crashes_in_the_middle_of_a_sweep_costs_nothing(
     tmp_path: Path, postgres: PostgresServer, place: str
 ) -> None:  # F23
@@ -65,6 +67,7 @@ def test_a_server_that_crashes_in_the_middle_of_a_sweep_costs_nothing(
     assert unbroken_score(tmp_path) == done.out
 
 
+@pytest.mark.slow
 def test_a_server_that_stays_away_ends_the_sweep_and_resuming_completes_it(
     tmp_path: Path, postgres: PostgresServer, place: str
 ) -> None:  # F23
@@ -109,6 +112,7 @@ def spawn_impatient(args: Sequence[str | Path], folder: Path) -> subprocess.Pope
     )
 
 
+@pytest.mark.slow
 def test_two_processes_on_one_store_ask_each_request_once(tmp_path: Path, place: str) -> None:  # F25
     write_cases(tmp_path / "data", 40)
     with ScriptedServer(lambda arrival: delayed(right_answer(arrival), 0.05)) as server:
@@ -140,6 +144,7 @@ def test_two_processes_on_two_stores_of_one_server_under_load(
         assert harness("store", "verify", "--store", place).code == 0
 
 
+@pytest.mark.slow
 def test_a_password_is_printed_nowhere_and_stored_nowhere(
     tmp_path: Path, postgres: PostgresServer, place: str
 ) -> None:  # F46

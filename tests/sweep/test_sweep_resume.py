@@ -220,6 +220,7 @@ def test_what_failed_for_the_providers_reasons_is_asked_again_and_nothing_else(t
     assert [record["case_id"] for record in failed] == ["c001", "c004"]
 
 
+@pytest.mark.slow
 def test_again_asks_once_more_keeps_the_old_exchanges_and_reads_the_new(tmp_path: Path) -> None:
     write_cases(tmp_path / "data", 3)
     good = False

@@ -112,6 +112,7 @@ EITHER = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @EITHER
 def test_answers_in_aliases_are_valid_in_the_run_and_on_replay(
     tmp_path: Path, adapter: str, rule: str | None

@@ -77,6 +77,7 @@ def test_two_processes_with_both_shares_of_one_store_make_each_unit_once(tmp_pat
     assert outcomes(tmp_path) == {"valid": 32}
 
 
+@pytest.mark.slow
 def test_two_stores_with_a_share_each_hold_the_units_of_one_run_once(tmp_path: Path) -> None:
     data = write_cases(tmp_path / "data", 12)
     folders = [tmp_path / "one", tmp_path / "two"]
@@ -113,6 +114,7 @@ def test_a_share_that_failed_says_how_to_go_on_with_it(tmp_path: Path) -> None:
     assert numbers(server.arrivals) == sorted([*own, own[0]])
 
 
+@pytest.mark.slow
 def test_an_inserted_case_moves_no_other_to_another_share(tmp_path: Path) -> None:  # F24
     data = write_cases(tmp_path / "data", 9)
     with ScriptedServer(right_answer) as server:
@@ -128,6 +130,7 @@ def test_an_inserted_case_moves_no_other_to_another_share(tmp_path: Path) -> Non
     assert numbers(server.arrivals) == [*range(9), 99]
 
 
+@pytest.mark.slow
 def test_limit_and_cases_choose_first_and_the_share_is_of_what_is_left(tmp_path: Path) -> None:
     write_cases(tmp_path / "data", 9)
     with ScriptedServer(right_answer) as server:
@@ -143,6 +146,7 @@ def test_limit_and_cases_choose_first_and_the_share_is_of_what_is_left(tmp_path:
         assert numbers(server.arrivals[before:]) == [two]
 
 
+@pytest.mark.slow
 def test_again_asks_the_units_of_the_share_and_its_list_is_finished_by_the_same_command(
     tmp_path: Path,
 ) -> None:

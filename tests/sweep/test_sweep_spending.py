@@ -93,6 +93,7 @@ def stored(folder: Path) -> int:
     return sum(one["sends"] for one in status(folder)["spent"]["models"])
 
 
+@pytest.mark.slow
 def test_a_killed_session_is_counted_from_what_it_stored(tmp_path: Path) -> None:  # F23
     write_cases(tmp_path / "data", CASES)
     args = run_args(tmp_path, "--attempts", "1", models="a,b", reformatter="fixer")
@@ -127,6 +128,7 @@ def test_a_killed_session_is_counted_from_what_it_stored(tmp_path: Path) -> None
     assert "session 1 is counted by stored answers, without those in flight" in shown
 
 
+@pytest.mark.slow
 def test_a_send_that_is_cut_off_costs_nobody_knows_what(tmp_path: Path) -> None:
     write_cases(tmp_path / "data", CASES)
     args = run_args(tmp_path, "--attempts", "1", models="a", reformatter="fixer")

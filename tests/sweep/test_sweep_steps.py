@@ -206,6 +206,7 @@ def test_repeats_are_cases_of_their_own_and_equal_answers_are_asked_about_once( 
     assert {row["step"]["about"]["repeat"] for row in rows} == {1, 2}
 
 
+@pytest.mark.slow
 def test_a_source_that_grows_is_asked_about_only_where_it_is_new(  # F24
     folder: Path, server: ScriptedServer
 ) -> None:
@@ -220,6 +221,7 @@ def test_a_source_that_grows_is_asked_about_only_where_it_is_new(  # F24
     assert len(judged(server.arrivals)) == 2 * CASES
 
 
+@pytest.mark.slow
 def test_a_source_that_moved_on_is_said_with_the_command_that_goes_on(
     folder: Path, server: ScriptedServer
 ) -> None:
@@ -254,6 +256,7 @@ def test_a_step_that_itself_was_changed_is_said_too(folder: Path, server: Script
     assert done.code == 2 and "models: j" in done.err and "harness step judge night --model j" in done.err
 
 
+@pytest.mark.slow
 def test_a_newer_reader_of_the_source_makes_new_cases_and_pays_for_no_old_one(
     folder: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,6 +77,7 @@ def unbroken(folder: Path) -> str:
     return _UNBROKEN[0]
 
 
+@pytest.mark.slow
 def test_ctrl_c_finishes_what_is_in_flight_and_resume_asks_the_rest(  # F47
     folder: Path, server: ScriptedServer
 ) -> None:

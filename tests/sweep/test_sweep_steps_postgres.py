@@ -15,6 +15,7 @@ IDS = ("c-1", "C-1", "c_1", "ä", "Z", "a", "10", "9")
 """Which database orders them how depends on its language, unless it is told."""
 
 
+@pytest.mark.slow
 def test_a_step_in_postgres_is_the_same_run_and_the_same_numbers(  # F44
     tmp_path: Path, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
