@@ -1,4 +1,4 @@
-"""A grading at work: what each seat sees, what is kept, and what follows from others' work on the same store."""
+"""A grading at work: what each seat sees, what is kept, and what follows from others' work on one store."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ async def test_grades_are_kept_at_once_and_changed_with_their_history(tmp_path: 
         assert [one.value for one in history if one.question == "right"] == [1, 0]
         assert {one.rater for one in history} == {"alice"}
         await desk.grade(alice.seat, 1, "right", 0)
-        assert len(await built.store.grade_history(built.run.id)) == len(history), "the same again is nothing new"
+        assert len(await built.store.grade_history(built.run.id)) == len(history)
 
 
 async def test_consensus_is_found_on_what_raters_differ_about_and_closes_the_answer(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ async def test_an_answer_that_is_being_asked_again_holds_nobody_up(tmp_path: Pat
 
 
 async def check_two_servers(url: str) -> None:
-    """Two raters at two servers at once, one of them in two tabs: nothing is lost, one gate is opened once."""
+    """Two raters at two servers at once, one of them in two tabs: nothing is lost, one gate opens once."""
     async with await Store.open(url) as store, await Store.open(url, create=False) as other:
         built = await build(store, Plan([case(f"c{n:03}") for n in range(6)], models=("alpha", "beta")))
         await answered(built, 6, ("alpha", "beta"))
