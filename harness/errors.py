@@ -3,6 +3,7 @@
 HarnessError
 ├── ConfigError            a setting, option or name the user wrote is wrong            (exit 2)
 │   ├── UnknownNameError   a benchmark, condition, model, run ... that does not exist   (exit 2)
+│   ├── GradeRefusedError  what a seat of a grading is refused; nothing was kept        (exit 2)
 │   └── MissingKeyError    an API key that is needed is not in the environment          (exit 2)
 ├── ImportFileError        a file cannot be imported; names the row                     (exit 2)
 ├── CaseFileError          a case file cannot be used; names the line                   (exit 2)
@@ -46,6 +47,10 @@ class ConfigError(HarnessError):
 
 class UnknownNameError(ConfigError):
     """A name that does not exist; the message lists the known ones or the nearest."""
+
+
+class GradeRefusedError(ConfigError):
+    """What a seat of a grading is refused: a grade, a sheet. Names nothing that a rater may not know."""
 
 
 class MissingKeyError(ConfigError):

@@ -16,7 +16,7 @@ from harness.outcomes import ExchangeOutcome
 TABLES = (
     "run", "session", "exchange", "served", "unit", "unit_exchange", "record", "unit_score", "scored_run",
     "row_units", "blob", "media",
-    "media_place", "grade",
+    "media_place", "grade", "grading",
 )  # fmt: skip
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import func, insert, select, update
 
 from harness.cache.database import Transaction
 from harness.cache.exchange_rows import packed_json, unpacked_json
+from harness.cache.grades import Grade, read_grade
 from harness.cache.parts import StorePart
-from harness.cache.tables import GRADING, AnyRow
+from harness.cache.rows import UnitId
+from harness.cache.tables import GRADE, GRADING, UNIT, UNIT_KEY, AnyRow
 from harness.canonical import JSON
-from harness.errors import ConfigError
+from harness.errors import ConfigError, StoreError
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,43 @@ class GradingStore(StorePart):
             rows = (await connection.execute(select(GRADING).order_by(GRADING.c.id))).all()
         return tuple(map(_read, rows))
 
+    async def find_grading(self, name: str) -> StoredGrading | None:
+        """Return a grading by its name; None where there is none."""
+        async with self._database.reading() as connection:
+            row = (await connection.execute(select(GRADING).where(GRADING.c.name == name))).one_or_none()
+        return None if row is None else _read(row)
+
+    async def grading_now(self, grading: StoredGrading) -> StoredGrading:
+        """Return a grading with the state that it has by now. Raises StoreError where it is gone."""
+        statement = select(GRADING.c.state).where(GRADING.c.id == grading.id)
+        async with self._database.reading() as connection:
+            found = (await connection.execute(statement)).scalar_one_or_none()
+        if found is None:
+            raise StoreError(f"grading {grading.name!r} is no longer in this store")
+        return grading if found == packed_json(grading.state) else replace(grading, state=_mapping(found))
+
+    async def grades_after(self, run_id: int, id: int) -> Sequence[tuple[int, Grade]]:
+        """Return the grades of a run that were kept after the one with an id, each with its own, in order.
+
+        For those who have all before: ids only grow, and whatever is kept gets one under the write lock.
+        """
+        statement = select(GRADE).where(GRADE.c.run_id == run_id, GRADE.c.id > id).order_by(GRADE.c.id)
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(statement)).all()
+        return [(row.id, read_grade(row)) for row in rows]
+
+    async def asked_again(self, run_id: int) -> Mapping[UnitId, tuple[int, str | None]]:
+        """Return the units of a run that were marked to be asked again: after which exchange, and how they
+        ended.
+
+        Another value wherever the answer could be another one by now.
+        """
+        columns = [UNIT.c[name] for name in (*UNIT_KEY[1:], "again_after", "outcome")]
+        statement = select(*columns).where(UNIT.c.run_id == run_id, UNIT.c.again_after > 0)
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(statement)).all()
+        return {UnitId(*row[:4]): (row.again_after, row.outcome) for row in rows}
+
     async def change_grading(self, grading: StoredGrading, state: Mapping[str, JSON]) -> bool:
         """Put a state in place of the one that `grading` has; False where another one stands there by now."""
         change = _Change(grading.id, packed_json(grading.state), packed_json(state))
@@ -68,9 +108,21 @@ class GradingStore(StorePart):
 
 
 def _read(row: AnyRow) -> StoredGrading:
-    settings, state = unpacked_json(row.settings), unpacked_json(row.state)
-    assert isinstance(settings, dict) and isinstance(state, dict)
+    settings, state = _mapping(row.settings), _mapping(row.state)
     return StoredGrading(row.id, row.run_id, row.name, settings, state, row.created_at_us)
+
+
+def _mapping(data: bytes) -> Mapping[str, JSON]:
+    try:
+        found = unpacked_json(data)
+    except (zlib.error, ValueError):
+        found = None
+    if not isinstance(found, dict):
+        raise StoreError(
+            "a grading in this store is damaged; `harness store verify` lists all that is; take it from "
+            "a backup"
+        )
+    return found
 
 
 async def _add_all(transaction: Transaction, wanted: Sequence[_New]) -> list[StoredGrading]:

@@ -12,6 +12,7 @@ from harness.cache.tables import (
     CLAIM,
     EXCHANGE,
     GRADE,
+    GRADING,
     MEDIA,
     RUN,
     SCHEMA_VERSION,
@@ -31,6 +32,7 @@ _COUNTED: Final = {
     "blobs": BLOB,
     "media": MEDIA,
     "grades": GRADE,
+    "gradings": GRADING,
 }
 
 

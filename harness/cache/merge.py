@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from harness.cache.database import Transaction
 from harness.cache.dialects import SqliteDialect
 from harness.cache.merge_exchanges import IdMap, add_exchanges
+from harness.cache.merge_gradings import add_gradings
 from harness.cache.merge_report import MergeReport
 from harness.cache.merge_steps import (
     Target,
@@ -32,6 +33,7 @@ from harness.cache.tables import (
     BLOB,
     EXCHANGE,
     GRADE,
+    GRADING,
     MEDIA,
     MEDIA_PLACE,
     RUN,
@@ -122,6 +124,7 @@ class _Merging:
             await self._units(theirs, ours, ids, up_to)
         async for rows in self._pages(GRADE, GRADE.c.id, UNITS):
             await self._step(_call(add_grades, rows, runs, self.report))
+        await self._step(_call(add_gradings, await self._all(GRADING), runs, self.report))
 
     async def _exchanges(self, sessions: Mapping[int, int]) -> IdMap:
         last = select(func.coalesce(func.max(EXCHANGE.c.id), 0))

@@ -16,10 +16,10 @@ MOST_NAMED: Final = 20
 class MergeReport:
     """Counts. `*_new`: taken over; `*_known`: there already.
 
-    `renamed`: a run's name there -> its name here. `units_updated`: units of ours that theirs finished or
-    took further. `units_twice`: answered in both, apart from each other; ours stands. `conflicts` are those
-    of them that ended differently, `conflicts_named` the first. `units_reopened`: their rounds of `--again`
-    cannot be told apart here, so they are asked again.
+    `renamed`: a run's name there -> its name here; `gradings_renamed` likewise. `units_updated`: units of
+    ours that theirs finished or took further. `units_twice`: answered in both, apart from each other; ours
+    stands. `conflicts` are those of them that ended differently, `conflicts_named` the first.
+    `units_reopened`: their rounds of `--again` cannot be told apart here, so they are asked again.
     """
 
     dry_run: bool = False
@@ -40,6 +40,9 @@ class MergeReport:
     blobs_new: int = 0
     media_new: int = 0
     grades_new: int = 0
+    gradings_new: int = 0
+    gradings_updated: int = 0
+    gradings_renamed: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_nothing(self) -> bool:
@@ -48,6 +51,7 @@ class MergeReport:
             (
                 self.runs_new, self.sessions_new, self.exchanges_new, self.served_new, self.units_new,
                 self.units_updated, self.blobs_new, self.media_new, self.grades_new,
+                self.gradings_new, self.gradings_updated,
             )
         )  # fmt: skip
 

@@ -99,7 +99,7 @@ async def add_runs(target: Target, rows: Sequence[AnyRow], report: MergeReport) 
         if row.digest in ids:
             report.runs_known += 1
             continue
-        name = _free_name(row.name, names)
+        name = free_name(row.name, names)
         if name != row.name:
             report.renamed[row.name] = name
         names.add(name)
@@ -110,7 +110,8 @@ async def add_runs(target: Target, rows: Sequence[AnyRow], report: MergeReport) 
     return {row.id: ids[row.digest] for row in rows}
 
 
-def _free_name(wanted: str, taken: set[str]) -> str:
+def free_name(wanted: str, taken: set[str]) -> str:
+    """Return a name, or with a number behind it if it is taken."""
     names: Iterator[str] = (f"{wanted}-{number}" for number in range(2, len(taken) + 3))
     return wanted if wanted not in taken else next(name for name in names if name not in taken)
 

@@ -11,6 +11,7 @@ from sqlalchemy import Column, Select, Table, and_, exists, func, select
 from harness.cache.blobs import unpacked_blob
 from harness.cache.exchange_rows import unpacked_json
 from harness.cache.grades import unpacked_value
+from harness.cache.grading_checks import grading_problems
 from harness.cache.key import key_of_twin, read_document, twin_of
 from harness.cache.parts import StorePart
 from harness.cache.stored_scores import UNREADABLE, read_stored_score
@@ -18,6 +19,7 @@ from harness.cache.tables import (
     BLOB,
     EXCHANGE,
     GRADE,
+    GRADING,
     MEDIA,
     MEDIA_PLACE,
     RECORD,
@@ -86,6 +88,9 @@ class VerifyStore(StorePart):
             yield await self._score_problems(row)
         async for row in self._rows_to_check(GRADE, GRADE.c.id):
             yield _grade_problems(row)
+        async for row in self._rows_to_check(GRADING, GRADING.c.id):
+            async with self._database.reading() as connection:
+                yield await grading_problems(connection, row)
         async for row in self._rows_to_check(EXCHANGE, EXCHANGE.c.id):
             yield _exchange_problems(row)
 

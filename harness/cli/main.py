@@ -31,6 +31,7 @@ COMMANDS = {
     "score": "Score a stored run offline and print its table.",
     "report": "Write pages, tables and figures of stored runs.",
     "compare": "Say which of several is better, on the cases that all answered.",
+    "grade": "Let people grade answers in their browsers, blinded.",
     "view": "Look at runs, answers and exchanges in a browser.",
     "explain": "Tell all about one unit: its exchanges, its end, its key.",
     "export": "Write a run's records, one line a unit.",

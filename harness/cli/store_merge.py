@@ -76,6 +76,8 @@ _LABELS: Mapping[str, str] = {
     "blobs_new": "prompts, schemas and case snapshots",
     "media_new": "media",
     "grades_new": "grades",
+    "gradings_new": "gradings",
+    "gradings_updated": "gradings brought further",
 }
 
 
@@ -88,6 +90,8 @@ def _rows(facts: Mapping[str, JSON]) -> Iterator[tuple[str, Any]]:
 def _explain(report: MergeReport) -> None:
     for old, new in report.renamed.items():
         say(f"note: the run {old!r} is called {new!r} here: another run holds its name")
+    for old, new in report.gradings_renamed.items():
+        say(f"note: the grading {old!r} is called {new!r} here: another grading holds its name")
     if report.conflicts:
         shown = "; ".join(report.conflicts_named)
         more = report.conflicts - len(report.conflicts_named)

@@ -80,13 +80,13 @@ async def answered_since(store: Store, stored: StoredRun, units: Collection[Unit
     for unit in again:
         linked = await store.linked_unit(stored.run.id, unit)
         assert linked is not None, "its state was read before"
-        since = _since(replayer, unit, linked)
+        since = answer_since(replayer, unit, linked)
         if since is not None:
             found[unit] = since
     return found
 
 
-def _since(replayer: Replayer, unit: UnitId, linked: LinkedUnit) -> int | None:
+def answer_since(replayer: Replayer, unit: UnitId, linked: LinkedUnit) -> int | None:
     """Return since when a unit has its answer, microseconds since 1970 UTC; None: all were alike."""
     replies = [replayer.read(unit, one) for _, one in linked.links]
     if linked.state.outcome and len({one.text for one in replies if isinstance(one, Reply)}) == 1:
@@ -101,7 +101,7 @@ async def _new_answer(
     """Return since when a unit has its answer, and what is shown of it; None: all were alike."""
     linked = await store.linked_unit(followed.run.id, unit)
     assert linked is not None, "its state was read before"
-    since = _since(replayer, unit, linked)
+    since = answer_since(replayer, unit, linked)
     if since is None:
         return None
     result = replayer.replay(unit, linked).result

@@ -1,0 +1,81 @@
+"""The step of joining two stores that is about gradings: perhaps further on there than here."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from sqlalchemy import select, update
+
+from harness.cache.exchange_rows import packed_json, unpacked_json
+from harness.cache.merge_report import MergeReport
+from harness.cache.merge_steps import Target, Values, free_name
+from harness.cache.tables import GRADING, AnyRow
+from harness.canonical import JSON, digest
+from harness.errors import StoreError
+
+_COURSE: Final = ("rounds", "opened")
+"""What of a state tells how far a grading has come; its links and its port are each store's own."""
+
+
+async def add_gradings(
+    target: Target, rows: Sequence[AnyRow], runs: Mapping[int, int], report: MergeReport
+) -> None:
+    """Take over gradings that ours lacks, with their links: who moves a store goes on with the same ones.
+
+    One of the same run and settings is the same grading, whatever it is called: our links stay, and the
+    rounds of whichever has come further stand. Another one of a name that is taken here gets a new name.
+    """
+    ours = (await target.connection.execute(select(GRADING))).all()
+    known = {(row.run_id, _content(row)): row for row in ours}
+    names = {row.name for row in ours}
+    first, new = await target.next_id(GRADING), list[Values]()
+    for row in rows:
+        run = runs[row.run_id]
+        mine = known.get((run, _content(row)))
+        if mine is not None:
+            await _take_course(target, mine, row, report)
+            continue
+        name = free_name(row.name, names)
+        if name != row.name:
+            report.gradings_renamed[row.name] = name
+        names.add(name)
+        new.append({**row._mapping, "id": first + len(new), "run_id": run, "name": name})
+    await target.add(GRADING, new)
+    report.gradings_new += len(new)
+
+
+async def _take_course(target: Target, mine: AnyRow, theirs: AnyRow, report: MergeReport) -> None:
+    ours, other = _read(mine, mine.state), _read(theirs, theirs.state)
+    if _course(other) <= _course(ours):
+        return
+    report.gradings_updated += 1
+    if not target.dry:
+        changed = packed_json({**ours, **{name: other.get(name) for name in _COURSE}})
+        await target.connection.execute(update(GRADING).where(GRADING.c.id == mine.id).values(state=changed))
+
+
+def _course(state: Mapping[str, Any]) -> tuple[bool, int, bool]:
+    """Return what orders states by how far they have come."""
+    rounds = state.get("rounds") or []
+    ended = bool(rounds) and rounds[-1].get("ended_at_us") is not None
+    return state.get("opened") is not None, len(rounds), ended
+
+
+def _content(row: AnyRow) -> str:
+    # What is compared are the settings, not their compressed bytes: other versions may compress otherwise.
+    return digest(_read(row, row.settings))
+
+
+def _read(row: AnyRow, data: bytes) -> dict[str, JSON]:
+    try:
+        found = unpacked_json(data)
+    except (zlib.error, ValueError):
+        found = None
+    if not isinstance(found, dict):
+        raise StoreError(
+            f"grading {row.name!r} is damaged; look at both stores with `harness store verify`, or "
+            "merge a backup"
+        )
+    return found

@@ -1,0 +1,112 @@
+"""How a grading stands, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli.options import say, tell
+from harness.cli.tables import Column, named_lines
+from harness.phrases import count
+
+if TYPE_CHECKING:
+    from harness.grading.plan import Plan
+
+_PHASES = {
+    "calibration": "calibration goes on",
+    "waiting": "calibration is done; the raters agree too little, and you decide",
+    "full": "full grading goes on",
+    "done": "everything is graded and settled",
+}
+
+
+def print_gradings(facts: Sequence[Mapping[str, Any]]) -> None:
+    """Print the gradings of a store."""
+    if not facts:
+        click.echo("no gradings yet")
+        return
+    columns = [
+        Column("grading"),
+        Column("run", shrink=True),
+        Column("task"),
+        Column("raters", shrink=True),
+        Column("answers", right=True),
+        Column("made"),
+    ]
+    rows = [
+        (one["grading"], one["run"], one["task"], ", ".join(one["raters"]), one["items"], one["made"])
+        for one in facts
+    ]
+    click.echo("\n".join(named_lines(columns, rows)))
+
+
+def print_made(name: str, plan: Plan, run: str) -> None:
+    """Tell on stderr what a new grading is about."""
+    say(f"grading {name}: {count(len(plan.items), 'answer')} of run {run}, by {plan.task}, seed {plan.seed}")
+    if plan.not_graded:
+        why = ", ".join(f"{reason} {n}" for reason, n in sorted(plan.not_graded.items()))
+        say(f"not graded: {why}")
+    if plan.gated:
+        sheets = min(plan.calibration, len(plan.items))
+        say(
+            f"first all raters grade the same {count(sheets, 'sheet')}; a kappa of at least "
+            f"{plan.threshold:g} (Cohen's) opens the others"
+        )
+
+
+def print_status(facts: Mapping[str, Any]) -> None:
+    """Print how a grading stands."""
+    raters = ", ".join(facts["raters"])
+    click.echo(f"{facts['grading']}: {count(facts['items'], 'answer')} of run {facts['run']}, by {raters}")
+    for line in _lines(facts):
+        tell(f"  {line}")
+
+
+def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
+    yield _PHASES[facts["phase"]]
+    for one in facts["progress"]:
+        yield f"{one['rater']}: {one['done']} of {count(one['open'], 'open sheet')}"
+    for one in facts["rounds"]:
+        when = "goes on" if one["ended"] is None else f"ended {one['ended']}"
+        yield f"calibration, round {one['round']}: {count(one['items'], 'sheet')}, {when}"
+        yield from _agreement(one["agreement"], facts["threshold"])
+    opened = facts["opened"]
+    if opened is not None and opened["by"] == "lead":
+        yield f"full grading was opened by hand, {opened['at']}: {opened['reason']}"
+    if any(pair["pooled"]["n"] for pair in facts["agreement"]):
+        yield "over all that is graded, before consensus:"
+        yield from _agreement(facts["agreement"], None)
+    if facts["disputes"]:
+        yield f"{count(facts['disputes'], 'grade')} in dispute, {facts['settled']} settled by consensus"
+    yield from _answers(facts)
+
+
+def _agreement(pairs: Sequence[Mapping[str, Any]], threshold: float | None) -> Iterator[str]:
+    for pair in pairs:
+        yield f"  {' and '.join(pair['raters'])}: {_kappa(pair['pooled'], threshold)}"
+        if len(pair["questions"]) > 1:
+            for name, one in pair["questions"].items():
+                yield f"    {name}: {_kappa(one, None)}"
+
+
+def _kappa(one: Mapping[str, Any], threshold: float | None) -> str:
+    if one["kappa"] is None:
+        return f"no kappa: {one['reason']} (n {one['n']})"
+    shown = f"kappa {one['kappa']:.3f}"
+    if one["low"] is not None:
+        shown += f" [{one['low']:.3f}, {one['high']:.3f}]"
+    verdict = ""
+    if threshold is not None:
+        verdict = f", {'reaches' if one['kappa'] >= threshold else 'below'} {threshold:g}"
+    return f"{shown}, equal {one['share']:.1%}, n {one['n']}{verdict}"
+
+
+def _answers(facts: Mapping[str, Any]) -> Iterator[str]:
+    if facts["without_answer"]:
+        yield f"without an answer for now, being asked again: {facts['without_answer']}"
+    if facts["other_answers"]:
+        yield f"answered otherwise than when the grading was made: {facts['other_answers']}"
+    if facts["names_hidden"]:
+        yield f"names of models hidden in answers: {facts['names_hidden']}"

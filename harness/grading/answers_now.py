@@ -1,0 +1,101 @@
+"""The answers of a grading as they stand now: what a sheet shows of each, since when, and which are gone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.benchmarks.sheets import GradingTask, Sheet
+from harness.benchmarks.steps import Answer, NoCase
+from harness.cache.rows import UnitId
+from harness.cache.store import Store
+from harness.grading.plan import Plan, answer_digest
+from harness.offline.new_answers import answer_since
+from harness.offline.replay import ReplayedUnit, Replayer
+from harness.offline.stored_run import StoredRun
+from harness.outcomes import USABLE
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerNow:
+    """What is shown of an item: the sheet before names are hidden in it, or why there is none.
+
+    `answer` is the digest of the prediction, by which another answer is noticed; `names_hidden` counts names
+    of models that were hidden in the sheet.
+    """
+
+    made: Sheet | NoCase
+    answer: str
+    names_hidden: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """How many items are answered otherwise than when the grading was made; how many names sheets hide."""
+
+    other_answers: int
+    names_hidden: int
+
+
+class AnswersNow:
+    """Reads the items of a grading, each anew whenever it is shown: an answer may be asked for again
+    meanwhile.
+
+    `since`: item -> since when its answer stands, microseconds since 1970 UTC, where it is another one than
+    it was at first; older grades are not about it. `gone`: item -> why it has no answer that could be graded,
+    for now.
+    """
+
+    def __init__(self, store: Store, stored: StoredRun, task: GradingTask, plan: Plan) -> None:
+        self._store = store
+        self._stored = stored
+        self._task = task
+        self._plan = plan
+        self._numbers = {item.unit: number for number, item in enumerate(plan.items)}
+        self._replayer = Replayer(stored)
+        self._known: dict[UnitId, tuple[int, str | None]] = {}
+        self.since: dict[int, int] = {}
+        self.gone: dict[int, str] = {}
+
+    async def refresh(self) -> None:
+        """Look at the items that were asked again since this was done last."""
+        again = await self._store.asked_again(self._stored.run.id)
+        for unit, mark in again.items():
+            if unit in self._numbers and self._known.get(unit) != mark:
+                await self.read(self._numbers[unit])
+                self._known[unit] = mark
+
+    async def read(self, number: int) -> AnswerNow:
+        """Return what is shown of an item as it is answered now."""
+        unit = self._plan.items[number].unit
+        linked = await self._store.linked_unit(self._stored.run.id, unit)
+        replayed = self._replayer.replay(unit, linked)
+        if linked is not None and linked.state.again_after:
+            self.since[number] = answer_since(self._replayer, unit, linked) or 0
+        found = AnswerNow(
+            shown_of(self._stored, self._task, replayed), answer_digest(replayed.result.prediction)
+        )
+        if isinstance(found.made, NoCase):
+            self.gone[number] = found.made.why
+        else:
+            self.gone.pop(number, None)
+        return found
+
+    async def survey(self) -> Survey:
+        """Read every item once."""
+        others = hidden = 0
+        for number, item in enumerate(self._plan.items):
+            now = await self.read(number)
+            others += not isinstance(now.made, NoCase) and now.answer != item.answer
+            hidden += now.names_hidden
+        return Survey(others, hidden)
+
+
+def shown_of(stored: StoredRun, task: GradingTask, replayed: ReplayedUnit) -> Sheet | NoCase:
+    """Return the sheet of a unit as it was replayed, or why it has none."""
+    result, unit = replayed.result, replayed.unit
+    if result.outcome not in USABLE:
+        return NoCase(result.outcome.value)
+    place = stored.case_index.find(unit.case_id)
+    if place is None:
+        return NoCase("no such case")
+    return task.sheet(Answer(unit, stored.case_index.case(place), result.outcome, result.prediction))

@@ -1,0 +1,96 @@
+"""What a seat of a grading gets to see: where the grading stands, one sheet, one disagreement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from harness.benchmarks.sheets import Sheet
+from harness.cache.grades import GradeValue
+from harness.cache.rows import UnitId
+from harness.grading.standing import Dispute
+from harness.grading.state import Round
+from harness.media import Media
+
+Phase: TypeAlias = Literal["calibration", "waiting", "full", "done"]
+SheetState: TypeAlias = Literal["open", "partly", "done", "gone"]
+"""What a seat has said of a sheet: nothing, some of it, all; "gone": there is no answer to grade, for now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How many sheets a rater has done, of those that are open to them."""
+
+    rater: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Where a grading stands, as a seat may know it.
+
+    `phase` is the seat's: "calibration" (sheets of a round to do), "waiting" (a round is done: others are
+    not, or the raters agree too little and the lead must decide), "full", "done". `own`: a rater's progress,
+    of all sheets open to them; None for others. `raters`, `rounds`, `gone`: for the lead alone, else empty; a
+    rater learns nothing of what others did. `disputes` and `settled`: how many questions want a consensus,
+    and how many have one; 0 for raters. `round`: number of the current round of calibration, from 1; 0: there
+    is none.
+    """
+
+    phase: Phase
+    own: Progress | None
+    items: int
+    round: int
+    raters: tuple[Progress, ...] = ()
+    rounds: tuple[Round, ...] = ()
+    disputes: int = 0
+    settled: int = 0
+    gone: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SheetMedium:
+    """A medium of a sheet: its role in the case, and what it is (never a path or name for a rater)."""
+
+    role: str
+    medium: Media
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A sheet as a seat sees it.
+
+    `sheet` None: its answer is gone for now (`told` says so, without saying whose it is). `grades`: what this
+    seat said, question -> value, of the questions that count; `comment` beside. `closed`: why nothing can be
+    changed. `disputes`, `comments`: for the consensus seat, what raters said where they differ, and rater ->
+    comment. `seen`: give it back with a grade, so that none is taken for an answer that came later. `unit` is
+    for the server alone.
+    """
+
+    position: int
+    total: int
+    sheet: Sheet | None
+    grades: Mapping[str, GradeValue]
+    comment: str
+    media: tuple[SheetMedium, ...]
+    seen: str
+    unit: UnitId
+    closed: str | None = None
+    told: str | None = None
+    disputes: tuple[Dispute, ...] = ()
+    comments: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """An item on which raters differ, with its position at the consensus seat."""
+
+    position: int
+    disputes: tuple[Dispute, ...]
+
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether everything that needs a consensus has one."""
+        return all(one.consensus is not None for one in self.disputes if one.needed)

@@ -1,0 +1,67 @@
+"""How a grading stands, as facts for its lead: nothing of them tells whose answers were graded how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.canonical import JSON
+from harness.grading.agreement import PairAgreement
+from harness.grading.desk import Desk
+from harness.grading.state import Round
+from harness.moments import shown_moment
+
+
+async def status_of(desk: Desk) -> Mapping[str, Any]:
+    """Return how a grading stands, JSON throughout; reads every answer once, to see which are others now.
+
+    No model, condition, case or link is in it: who leads a grading stays as blind as its raters.
+    """
+    survey = await desk.survey()
+    lead = next(seat for seat in desk.seats if seat.role == "lead")
+    found, plan = await desk.overview(lead), desk.plan
+    return {
+        "grading": desk.name,
+        "run": desk.stored.run.name,
+        "benchmark": desk.stored.manifest.benchmark,
+        "task": plan.task,
+        "raters": list(plan.raters),
+        "phase": found.phase,
+        "items": found.items,
+        "not_graded": dict(plan.not_graded),
+        "limit": plan.limit,
+        "seed": plan.seed,
+        "calibration": plan.calibration,
+        "threshold": plan.threshold,
+        "progress": [{"rater": one.rater, "done": one.done, "open": one.total} for one in found.raters],
+        "rounds": [_round(one, place) for place, one in enumerate(found.rounds, start=1)],
+        "opened": _opened(desk),
+        "disputes": found.disputes,
+        "settled": found.settled,
+        "agreement": _pairs(await desk.agreement()),
+        "without_answer": found.gone,
+        "other_answers": survey.other_answers,
+        "names_hidden": survey.names_hidden,
+    }
+
+
+def _round(one: Round, place: int) -> Mapping[str, JSON]:
+    ended = None if one.ended_at_us is None else shown_moment(one.ended_at_us)
+    return {
+        "round": place,
+        "items": len(one.items),
+        "begun": shown_moment(one.begun_at_us),
+        "ended": ended,
+        "agreement": _pairs(one.pairs),
+    }
+
+
+def _pairs(pairs: Sequence[PairAgreement]) -> list[JSON]:
+    return [pair.to_json() for pair in pairs]
+
+
+def _opened(desk: Desk) -> Mapping[str, JSON] | None:
+    opened = desk.state.opened
+    if opened is None:
+        return None
+    return {"at": shown_moment(opened.at_us), "by": opened.by, "reason": opened.reason}

@@ -1,0 +1,1 @@
+"""`harness grade`: sheets for raters, for their consensus, and what the lead of a grading sees."""

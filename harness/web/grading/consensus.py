@@ -1,0 +1,149 @@
+"""What those see who look for consensus: the answers that raters graded differently, and what each said.
+
+Raters are "A" and "B" here, in the order in which the grading names them: what was said counts, and not who
+said it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from string import ascii_uppercase
+from typing import Any, Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from harness.benchmarks.sheets import SheetQuestion
+from harness.canonical import JSON
+from harness.grading.desk import Desk, Disagreement, Overview, SheetState, Shown
+from harness.phrases import count
+from harness.web.grading.listing import listing
+from harness.web.grading.media import media_routes
+from harness.web.grading.rater import go_on
+from harness.web.grading.saving import save
+from harness.web.grading.seated import position_of, seated
+from harness.web.grading.sheet import key_of, view_of
+from harness.web.grading.showing import show
+from harness.web.links import Query
+from harness.web.pages import page
+
+_MANNERS: Final = (
+    "You see the answers on which the raters differ, each rater's grades beside each other, and still nothing "
+    "of whose answers these are. Talk about each one and give the grade that you agree on; it stands in place "
+    "of theirs.",
+    "What the raters said is kept, and Cohen's kappa is of that. Once an answer has a consensus they cannot "
+    "change it.",
+    "The keyboard is enough: each option has its key, the arrows go between questions, Enter goes on, and ? "
+    "lists all keys.",
+)
+
+
+def routes() -> list[Route]:
+    """Return the pages of the link for consensus."""
+    return [
+        Route("/", _overview),
+        Route("/next", go_on),
+        Route("/sheet/{position}", _sheet),
+        Route("/sheet/{position}", save, methods=["POST"]),
+        *media_routes(),
+    ]
+
+
+async def _overview(request: Request) -> Response:
+    who = seated(request)
+    found = await who.desk.overview(who.seat)
+    disputed = await who.desk.disagreements()
+    first = await who.desk.next_open(who.seat)
+    numbered = listing([_state(one) for one in disputed], Query(request.scope["query_string"]))
+    places = {place: one.position for place, one in enumerate(disputed, 1)}
+    return page(
+        "grading/templates/overview.html",
+        base=who.base,
+        title=who.desk.task.title,
+        heading="Consensus",
+        words=_words(found, len(disputed)),
+        total=len(disputed),
+        done=sum(_state(one) == "done" for one in disputed),
+        start=None if first is None else f"{who.base}sheet/{first}",
+        instructions=who.desk.task.instructions,
+        manners=_MANNERS,
+        sheets_heading="Answers on which the raters differ",
+        sheets_note="Open any of them to look at it again or to change what was agreed.",
+        positions=places,
+        **numbered,
+    )
+
+
+def _state(one: Disagreement) -> SheetState:
+    if one.is_settled:
+        return "done"
+    return "partly" if any(dispute.consensus is not None for dispute in one.disputes) else "open"
+
+
+def _words(found: Overview, disputed: int) -> Sequence[str]:
+    if found.phase in {"calibration", "waiting"}:
+        return ["Full grading is not open yet; there is nothing to agree on before."]
+    if found.disputes == found.settled:
+        told = (
+            "Every difference is settled."
+            if disputed
+            else "The raters differ on nothing that both graded so far."
+        )
+        more = (
+            "" if found.phase == "done" else " They have not finished grading; look at this page again later."
+        )
+        return [told + more]
+    left = found.disputes - found.settled
+    return [f"{count(left, 'question')} of {count(disputed, 'answer')} still to be settled."]
+
+
+async def _sheet(request: Request) -> Response:
+    who = seated(request)
+    shown = await who.desk.sheet(who.seat, position_of(request))
+    places = [one.position for one in await who.desk.disagreements()]
+    if shown.position not in places:
+        raise HTTPException(404, "the raters do not differ on this answer")
+    at = places.index(shown.position)
+    more: dict[str, Any] = {
+        "heading": "Difference",
+        "place": at + 1,
+        "total": len(places),
+        "previous": places[at - 1] if at else None,
+        "following": places[at + 1] if at + 1 < len(places) else None,
+    }
+    return show(request, who, shown, {**more, **_beside(who.desk, shown)})
+
+
+def _beside(desk: Desk, shown: Shown) -> Mapping[str, Any]:
+    """Return what stands beside the questions: what each rater said, and which questions are not asked."""
+    if shown.sheet is None:
+        return {}
+    letters = dict(zip(desk.plan.raters, _letters(len(desk.plan.raters)), strict=True))
+    by_name = {question.name: question for question in desk.task.questions}
+    disputes = {one.question: one for one in shown.disputes}
+    asked = view_of(shown.sheet, desk.task.questions, shown.grades).questions
+    return {
+        "questions": [one for one in asked if one.name in disputes],
+        "both": {
+            name: [(letters[rater], said(by_name[name], value)) for rater, value in one.grades.items()]
+            for name, one in disputes.items()
+        },
+        "optional": {name for name, one in disputes.items() if not one.needed},
+        "alike": [one for one in asked if one.name not in disputes],
+        "comments": [(letters[rater], text) for rater, text in shown.comments.items()],
+    }
+
+
+def _letters(count: int) -> Sequence[str]:
+    return [ascii_uppercase[n] if n < len(ascii_uppercase) else f"rater {n + 1}" for n in range(count)]
+
+
+def said(question: SheetQuestion, value: JSON) -> str:
+    """Return a grade in words: its key and its label, or the value itself where no option has it."""
+    key = key_of(question, value)
+    option = next((one for one in question.options if one.key == key), None)
+    if option is None:
+        return str(value)
+    return option.key if option.label == option.key else f"{option.key} {option.label}"

@@ -1,0 +1,157 @@
+"""What the lead of a grading sees: how far raters are and agree, and what there is to decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from harness.errors import ConfigError, GradeRefusedError
+from harness.grading.agreement import Agreement, PairAgreement
+from harness.grading.desk import Desk, Overview
+from harness.grading.state import State
+from harness.moments import shown_moment
+from harness.report.rounding import fixed, percent
+from harness.web.grading.export import export
+from harness.web.grading.seated import Seated, form_of, seated
+from harness.web.pages import page
+
+_DECIMALS: Final = 3
+_HEADINGS: Final = {
+    "calibration": "Calibration is going on",
+    "waiting": "The raters agree too little: you decide",
+    "full": "Full grading is open",
+    "done": "Everything is graded and settled",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Kappa:
+    """One line of a table of agreement, in words."""
+
+    who: str
+    what: str
+    kappa: str
+    interval: str
+    share: str
+    n: int
+    reason: str
+
+
+def routes() -> list[Route]:
+    """Return the pages of the lead's link."""
+    return [
+        Route("/", _overview),
+        Route("/progress", _progress),
+        Route("/decide", _decide, methods=["POST"]),
+        Route("/export", export),
+    ]
+
+
+async def _overview(request: Request) -> Response:
+    who = seated(request)
+    found = await who.desk.overview(who.seat)
+    agreement = await who.desk.agreement()
+    desk = who.desk
+    return page(
+        "grading/templates/lead.html",
+        run=desk.stored.run.name,
+        grading=desk.name,
+        task=desk.task.title,
+        plan=desk.plan,
+        rounds=[(number, one, list(_kappas(one.pairs))) for number, one in enumerate(found.rounds, 1)],
+        threshold=fixed(desk.plan.threshold, 2),
+        reached=lambda one: one.reaches(desk.plan.threshold),
+        opened=_opened(desk.state),
+        waits=found.phase == "waiting",
+        may_open=desk.state.opened is None,
+        left=_left(desk),
+        agreement=[one for one in _kappas(agreement, desk) if one.n],
+        links=list(_links(request, desk)),
+        moment=shown_moment,
+        not_graded=sorted(desk.plan.not_graded.items()),
+        **_standing(who, found),
+    )
+
+
+async def _progress(request: Request) -> Response:
+    who = seated(request)
+    return page("grading/templates/progress.html", **_standing(who, await who.desk.overview(who.seat)))
+
+
+def _standing(who: Seated, found: Overview) -> Mapping[str, Any]:
+    return {"base": who.base, "heading": _HEADINGS[found.phase], "found": found}
+
+
+def _left(desk: Desk) -> int:
+    used = {number for one in desk.state.rounds for number in one.items}
+    return len(desk.plan.items) - len(used)
+
+
+def _opened(state: State) -> str | None:
+    if state.opened is None:
+        return None
+    by = {
+        "no gate": "there was no calibration to pass",
+        "agreement": "the raters agreed well enough",
+        "lead": f"opened by the lead: {state.opened.reason}",
+    }
+    return f"{by[state.opened.by]} ({shown_moment(state.opened.at_us)})"
+
+
+def _links(request: Request, desk: Desk) -> Iterator[tuple[str, str]]:
+    site = f"{request.url.scheme}://{request.headers['host']}"
+    for seat in desk.seats:
+        yield (seat.name if seat.role == "rater" else f"the {seat.role}"), f"{site}/g/{seat.token}/"
+
+
+def _kappas(pairs: Sequence[PairAgreement], desk: Desk | None = None) -> Iterator[Kappa]:
+    """Yield a line a pair of raters; with a desk, one a question too."""
+    for pair in pairs:
+        who = " and ".join(pair.raters)
+        yield _kappa(who, "all questions", pair.pooled)
+        if desk is not None:
+            for question in desk.task.questions:
+                yield _kappa(who, question.title, pair.questions[question.name])
+
+
+def _kappa(who: str, what: str, one: Agreement) -> Kappa:
+    ends = (one.low, one.high)
+    interval = "" if None in ends else " to ".join(fixed(end, _DECIMALS) for end in ends if end is not None)
+    return Kappa(
+        who,
+        what,
+        "-" if one.kappa is None else fixed(one.kappa, _DECIMALS),
+        interval,
+        "-" if one.share is None else percent(one.share),
+        one.n,
+        one.reason or "",
+    )
+
+
+async def _decide(request: Request) -> Response:
+    """Open full grading by hand, or begin another round. Raises GradeRefusedError where it cannot be."""
+    who, form = seated(request), await form_of(request)
+    try:
+        if form.get("what") == "open":
+            await who.desk.open_by_hand(form.get("reason", ""))
+        elif form.get("what") == "again":
+            await who.desk.calibrate_again(_size(form.get("size", "")))
+        else:
+            raise GradeRefusedError("that is no decision of this page")
+    except ConfigError as error:
+        told = {"told": str(error), "address": who.base}
+        return page("grading/templates/refused.html", 409, **told)
+    return RedirectResponse(who.base, 303)
+
+
+def _size(text: str) -> int | None:
+    if not text.strip():
+        return None
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 1_000_000):
+        raise GradeRefusedError(f"{text!r} is no number of sheets")
+    return int(text)

@@ -1,0 +1,85 @@
+"""All pages of `harness grade`: a personal link leads to its seat's pages, and to nothing else.
+
+Each seat has its pages below `/g/TOKEN/`. Whoever has no seat is told the same whatever was asked, and a seat's
+pages are routes of its role alone: a rater's link does not come to the lead's pages, whatever stands behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route, Router
+from starlette.types import Receive, Scope, Send
+
+from harness.errors import GradeRefusedError, HarnessError, UnknownNameError
+from harness.grading.desk import Desk
+from harness.grading.seats import Role
+from harness.web.application import application
+from harness.web.grading import consensus, lead, rater
+from harness.web.grading.seated import Seated, seated
+from harness.web.guard import Access
+from harness.web.pages import page
+
+_Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+
+_NO_SEAT: Final = "this link opens nothing here; ask whoever leads the grading for yours"
+_FAILED: Final = "this cannot be shown now; tell whoever leads the grading"
+
+
+def grader(desks: Sequence[Desk], access: Access) -> Starlette:
+    """Return the pages of gradings. The desks stay the caller's, and their store the caller's to close."""
+    return application([Mount("/g/{token}", app=_Seats(desks))], access)
+
+
+class _Seats:
+    """Finds the seat of a link, and hands on to the pages of its role."""
+
+    def __init__(self, desks: Sequence[Desk]) -> None:
+        self._desks = desks
+        self._pages: Mapping[Role, Router] = {
+            "rater": _router(rater.routes()),
+            "consensus": _router(consensus.routes()),
+            "lead": _router(lead.routes()),
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        found = self._seated(scope["path_params"]["token"])
+        if found is None:
+            await page("templates/error.html", 403, told=_NO_SEAT)(scope, receive, send)
+            return
+        scope["state"] = {**scope.get("state", {}), "seated": found}
+        await self._pages[found.seat.role](scope, receive, send)
+
+    def _seated(self, token: str) -> Seated | None:
+        # Every desk is asked, so that the time it takes says nothing of which one knows the link.
+        found = [(desk, seat) for desk in self._desks if (seat := desk.seat_of(token)) is not None]
+        return Seated(*found[0]) if found else None
+
+
+def _router(routes: Iterable[Route]) -> Router:
+    return Router([Route(one.path, _telling(one.endpoint), methods=one.methods) for one in routes])
+
+
+def _telling(work: _Endpoint) -> _Endpoint:
+    """Return an endpoint that tells a seat's holder of its errors, before anybody else does."""
+
+    async def told(request: Request) -> Response:
+        try:
+            return await work(request)
+        except HarnessError as error:
+            return _told(error, seated(request).seat.role)
+
+    return told
+
+
+def _told(error: HarnessError, role: Role) -> Response:
+    """Say what is wrong: to raters what was written for them alone, since other words may name models or cases."""
+    if isinstance(error, GradeRefusedError):
+        return page("templates/error.html", 409, told=str(error))
+    if isinstance(error, UnknownNameError):
+        return page("templates/error.html", 404, told="there is no such sheet")
+    return page("templates/error.html", 500, told=str(error) if role == "lead" else _FAILED)
