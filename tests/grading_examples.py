@@ -20,6 +20,7 @@ from harness.canonical import JSON
 from harness.grading.desk import Desk
 from harness.grading.opening import GradingWanted, make_grading
 from harness.grading.seats import Seat
+from harness.outcomes import UnitOutcome
 
 YES_NO = (Option(0, "n", "no"), Option(1, "y", "yes"))
 FIVE = tuple(Option(value, str(value), f"{value} of 5") for value in range(1, 6))
@@ -128,3 +129,12 @@ class Rater:
             await self.say(position, right=(right or {}).get(number, 0), reads=reads)
             count += 1
         return count
+
+
+async def ask_again(built: Built, one: UnitId, text: str | None, at_us: int) -> None:
+    """Ask a unit again, answered by other words at a moment; None: it is not answered yet."""
+    await built.store.mark_again(built.run.id, [one])
+    if text is None:
+        return
+    id = await built.exchange(one, text, key=f"again-{at_us}", twin=f"again-{at_us}", started_at_us=at_us)
+    await built.finish(one, UnitOutcome.VALID, [(id, "answer", 1)], used=[id], again_after=id - 1)

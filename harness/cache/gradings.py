@@ -79,15 +79,15 @@ class GradingStore(StorePart):
             raise StoreError(f"grading {grading.name!r} is no longer in this store")
         return grading if found == packed_json(grading.state) else replace(grading, state=_mapping(found))
 
-    async def grades_after(self, run_id: int, id: int) -> tuple[int, Sequence[Grade]]:
-        """Return the grades of a run that were kept after the one with an id, and the id of the last one.
+    async def grades_after(self, run_id: int, id: int) -> Sequence[tuple[int, Grade]]:
+        """Return the grades of a run that were kept after the one with an id, each with its own, in order.
 
         For those who have all before: ids only grow, and whatever is kept gets one under the write lock.
         """
         statement = select(GRADE).where(GRADE.c.run_id == run_id, GRADE.c.id > id).order_by(GRADE.c.id)
         async with self._database.reading() as connection:
             rows = (await connection.execute(statement)).all()
-        return (rows[-1].id if rows else id), tuple(map(read_grade, rows))
+        return [(row.id, read_grade(row)) for row in rows]
 
     async def asked_again(self, run_id: int) -> Mapping[UnitId, tuple[int, str | None]]:
         """Return the units of a run that were marked to be asked again: after which exchange, and how they

@@ -184,8 +184,9 @@ async def _known(store: Store, name: str, known: dict[str, StoredGrading]) -> Se
     try:
         run = await store.find_run(name)
     except UnknownNameError as error:
+        names = (*known, *(run.name for run in await store.runs()))
         raise UnknownNameError(
-            f"there is no grading and no run {name!r}{nearest_or_known(name, tuple(known))}"
+            f"there is no grading and no run {name!r}{nearest_or_known(name, names)}"
         ) from error
     found = [one for one in known.values() if one.run_id == run.id]
     if not found:

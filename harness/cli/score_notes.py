@@ -182,20 +182,22 @@ def _common(score: Json, condition: str, width: int) -> Iterator[str]:
 
 
 def agreement(score: Json, width: int) -> Iterator[str]:
-    """Say how far a judge agrees with each person who graded the same answers."""
-    others = score.get("agreement", {}).get("of_other_answers", 0)
+    """Say how far a judge agrees with each person who graded the same answers, and they with each other."""
+    compared = score.get("agreement", {})
+    others = compared.get("of_other_answers", 0)
     if others:
+        why = ", and people and step did not see the same ones" if "raters" in compared else ""
         yield ""
         yield from wrap(
-            f"grades that are not compared: {others}; their answers were asked again (--again), and people "
-            "and step did not see the same ones; grades of the new ones count where their `time` is later",
+            f"grades that are not compared: {others}; their answers were asked again (--again){why}; grades "
+            "of the new ones count where their `time` is later",
             width,
         )
-    for rater, found in score.get("agreement", {}).get("raters", {}).items():
+    for rater, found in compared.get("raters", {}).items():
         judged = found["n_graded"] - found["not_judged"]
         what = "graded answers" if score["repeats"] == 1 else "verdicts on graded answers"
         yield from _compared(f"with {rater}", found, f"{judged} of {found['n_graded']} {what}", width)
-    for pair, found in score.get("agreement", {}).get("between_people", {}).items():
+    for pair, found in compared.get("between_people", {}).items():
         what = "answers that both of them graded"
         yield from _compared(f"of {pair} with each other", found, f"{found['n_graded']} {what}", width)
 
@@ -210,6 +212,8 @@ def _compared(whom: str, found: Json, n: str, width: int) -> Iterator[str]:
     for name, one in found["dimensions"].items():
         values = (one[key]["value"] for key in ("accuracy", "kappa"))
         accuracy, kappa = ("-" if value is None else rounded(value, 3) for value in values)
+        if one["kappa"]["ci"] is not None:
+            kappa += " ({}-{})".format(*(rounded(end, 3) for end in one["kappa"]["ci"]))
         counts = ", ".join(f"{cell} {answers}" for cell, answers in one["confusion"].items())
         told = f"  {name}: {accuracy}, kappa {kappa}; {counts}"
         yield from wrap(told + (f" ({one['note']})" if one["note"] else ""), width, indent="    ")

@@ -101,39 +101,14 @@ def _pairs(graded: Sequence[GradedByTwo], name: str) -> list[tuple[str, str, str
 
 
 def _agreement(pairs: Sequence[tuple[str, str, str]], texts: Sequence[str]) -> Agreement:
-    from harness.scoring.agreement import cohen_kappa
+    from harness.benchmarks.rater_agreement import Item, dimension
 
     # A grade from a file can be one that no sheet offers.
     labels = tuple(dict.fromkeys([*texts, *(text for _, *both in pairs for text in both)]))
-    first, second = [pair[1] for pair in pairs], [pair[2] for pair in pairs]
-    found = cohen_kappa(first, second, labels)
-    if found.kappa is None:
-        return Agreement(None, None, None, found.agreement, found.n, found.reason)
-    low, high, reason = _interval(pairs, labels)
-    return Agreement(found.kappa, low, high, found.agreement, found.n, reason)
-
-
-def _interval(
-    pairs: Sequence[tuple[str, str, str]], labels: Sequence[str]
-) -> tuple[float | None, float | None, str | None]:
-    import numpy as np
-
-    from harness.scoring.bootstrap import sum_intervals
-    from harness.scoring.resampling import Resampling, Values
-
-    size, place = len(labels), {label: index for index, label in enumerate(labels)}
-
-    def kappa(sums: Values) -> Mapping[str, Values]:
-        table = sums.reshape(*sums.shape[:-1], size, size)
-        n = table.sum(axis=(-2, -1))
-        agreed = np.trace(table, axis1=-2, axis2=-1)
-        by_chance = (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return {"kappa": (agreed * n - by_chance) / (n * n - by_chance)}
-
-    summands = np.zeros((len(pairs), size * size))
-    cells = [place[first] * size + place[second] for _, first, second in pairs]
-    summands[np.arange(len(pairs)), cells] = 1
-    groups = [group for group, _, _ in pairs]
-    found = sum_intervals(summands, groups, None, kappa, Resampling())["kappa"]
-    return found.low, found.high, found.reason
+    place = {label: index for index, label in enumerate(labels)}
+    items = [Item(group, place[first], place[second]) for group, first, second in pairs]
+    found = cast("Mapping[str, Any]", dimension(items, labels))
+    kappa = found["kappa"]
+    low, high = kappa["ci"] or (None, None)
+    reason = kappa["reason"] or kappa.get("ci_reason")
+    return Agreement(kappa["value"], low, high, found["accuracy"]["value"], found["n"], reason)

@@ -5,66 +5,75 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from harness.cache.grades import Grade, GradeValue
 from harness.cache.rows import UnitId
 from harness.canonical import canonical_json
 
-Said: TypeAlias = list[tuple[int, bytes, GradeValue]]
-"""What one rater said of one question of one answer: moment, what orders equal moments, value."""
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One grade as the store has it. `kept` is its place in the order in which the store got all of them."""
+
+    graded_at_us: int
+    value: GradeValue
+    kept: int
 
 
 @dataclass(slots=True)
 class Book:
-    """Takes grades in any order. `items`: unit -> number; grades of other units and by other raters are
-    passed over.
+    """Takes grades in the order of the store. `items`: unit -> number; grades of other units and by other
+    raters are passed over.
 
-    Where two moments are equal, as joined stores may have them, the greater value stands, as in
-    `harness.cache.grades`.
+    Which grade is the newest is told by its moment; where two are equal, as joined stores may have them, the
+    greater value stands, as in `harness.cache.grades`. What stood when something happened is told by the
+    order in which the store got them, which no clock that was set meanwhile changes.
     """
 
     items: Mapping[UnitId, int]
     raters: frozenset[str]
-    last_id: int = 0
-    _said: dict[tuple[int, str], dict[str, Said]] = field(default_factory=dict)
+    last: int = 0
+    """The place of the last grade that was taken."""
+    _said: dict[tuple[int, str], dict[str, list[Said]]] = field(default_factory=dict)
 
-    def add(self, grades: Iterable[Grade]) -> set[int]:
-        """Take over grades; return the numbers of the items that they are about."""
-        touched = set()
-        for grade in grades:
+    def add(self, grades: Iterable[tuple[int, Grade]]) -> None:
+        """Take over grades with their places."""
+        for kept, grade in grades:
+            self.last = max(self.last, kept)
             number = self.items.get(grade.unit)
             if number is None or grade.rater not in self.raters:
                 continue
             said = self._said.setdefault((number, grade.rater), {}).setdefault(grade.question, [])
-            insort(said, (grade.graded_at_us, canonical_json(grade.value), grade.value), key=_moment)
-            touched.add(number)
-        return touched
+            insort(said, Said(grade.graded_at_us, grade.value, kept), key=_moment)
 
-    def standing(self, number: int, rater: str, since_us: int = 0) -> dict[str, GradeValue]:
-        """Return question -> a rater's newest grade of an item, if it is not older than `since_us`."""
-        theirs = self._said.get((number, rater), {})
-        return {question: said[-1][2] for question, said in theirs.items() if said[-1][0] >= since_us}
+    def standing(
+        self, number: int, rater: str, since_us: int = 0, kept: int | None = None
+    ) -> dict[str, GradeValue]:
+        """Return question -> a rater's newest grade of an item, if it is not older than `since_us`.
 
-    def stood(self, number: int, rater: str, at_us: int, since_us: int = 0) -> dict[str, GradeValue]:
-        """Return the same as it was at a moment."""
+        `kept`: of those alone that the store had with that place.
+        """
         found = {}
         for question, said in self._said.get((number, rater), {}).items():
-            known = [value for moment, _, value in said if since_us <= moment <= at_us]
-            if known:
-                found[question] = known[-1]
+            newest = next((one for one in reversed(said) if kept is None or one.kept <= kept), None)
+            if newest is not None and newest.graded_at_us >= since_us:
+                found[question] = newest.value
         return found
 
-    def first_us(self, number: int, rater: str, question: str, since_us: int = 0) -> int | None:
-        """Return when a rater first graded a question of an item as it is answered now; None: not yet."""
+    def first(self, number: int, rater: str, question: str, since_us: int = 0) -> Said | None:
+        """Return the grade by which a rater first answered a question of an item as it is answered now."""
         said = self._said.get((number, rater), {}).get(question, [])
-        return next((moment for moment, _, _ in said if moment >= since_us), None)
+        return min((one for one in said if one.graded_at_us >= since_us), key=_place, default=None)
 
     def newest_us(self, number: int, rater: str, question: str) -> int:
         """Return when a rater graded a question last, whatever it was about; -1: never."""
         said = self._said.get((number, rater), {}).get(question, [])
-        return said[-1][0] if said else -1
+        return said[-1].graded_at_us if said else -1
 
 
-def _moment(said: tuple[int, bytes, GradeValue]) -> tuple[int, bytes]:
-    return said[0], said[1]
+def _moment(said: Said) -> tuple[int, bytes]:
+    return said.graded_at_us, canonical_json(said.value)
+
+
+def _place(said: Said) -> int:
+    return said.kept

@@ -80,9 +80,7 @@ class Desk(Course):
         """Take in what others did on this store: grades, links, rounds, answers that were asked again."""
         async with self._lock:
             await self._reload()
-            last, new = await self.store.grades_after(self.stored.run.id, self._book.last_id)
-            self._book.add(new)
-            self._book.last_id = last
+            self._book.add(await self.store.grades_after(self.stored.run.id, self._book.last))
             await self._answers.refresh()
         await self._advance()
 
@@ -267,13 +265,14 @@ class Desk(Course):
         current = None if self._state.opened is not None else self._state.round
         if current is None or current.ended_at_us is not None or self.store.read_only:
             return
-        ended_us = self._standing.ended_us(current.items)
-        if ended_us is None:
+        last = self._standing.ended_by(current.items)
+        if last is None:
             return
         pairs = await asyncio.to_thread(
-            self._standing.agreement, current.items, self._groups(current.items), ended_us
+            self._standing.agreement, current.items, self._groups(current.items), last.kept
         )
-        await self.change(lambda now: ended_round(self.plan, now, current, ended_us, pairs, self._clock()))
+        at_us = last.graded_at_us
+        await self.change(lambda now: ended_round(self.plan, now, current, at_us, pairs, self._clock()))
 
     def _groups(self, numbers: Sequence[int] | range) -> Mapping[int, str]:
         index = self.stored.case_index

@@ -10,10 +10,10 @@ from harness.benchmarks.base import Question
 from harness.benchmarks.sheets import GradingTask
 from harness.benchmarks.steps import CONSENSUS
 from harness.cache.grades import GradeValue
-from harness.canonical import JSON, canonical_json
+from harness.canonical import canonical_json
 from harness.grading.agreement import GradedByTwo, PairAgreement, pair_agreement
 from harness.grading.answers_now import AnswersNow
-from harness.grading.book import Book
+from harness.grading.book import Book, Said
 from harness.grading.plan import Plan
 
 FAR_APART = 2
@@ -52,9 +52,9 @@ class Standing:
         self._labels = {one.name: tuple(option.value for option in one.options) for one in task.questions}
         self._pooled = task.pooled
 
-    def grades(self, number: int, rater: str) -> dict[str, GradeValue]:
-        """Return the grades of a rater that count for an item as it is answered now."""
-        return self._book.standing(number, rater, self._answers.since.get(number, 0))
+    def grades(self, number: int, rater: str, kept: int | None = None) -> dict[str, GradeValue]:
+        """Return the grades of a rater that count for an item as it is answered now; `kept`: see `Book`."""
+        return self._book.standing(number, rater, self._answers.since.get(number, 0), kept)
 
     def is_done(self, number: int, rater: str) -> bool:
         """Tell whether a rater has answered all questions about an item; of one without an answer, True."""
@@ -92,31 +92,32 @@ class Standing:
             if len(said) == len(by_rater) and _differ(list(said.values()), averaged=averaged):
                 yield Dispute(name, said, agreed.get(name), not averaged)
 
-    def ended_us(self, numbers: Collection[int]) -> int | None:
-        """Return when the last rater finished these items, microseconds since 1970 UTC; None: not yet."""
-        moments = [0]
+    def ended_by(self, numbers: Collection[int]) -> Said | None:
+        """Return the grade with which the last rater finished these items; None: not all did."""
+        last = Said(0, "", 0)
         for number in numbers:
             if number in self._answers.gone:
                 continue
             since = self._answers.since.get(number, 0)
             for rater in self._plan.raters:
                 for name in self._asked:
-                    first = self._book.first_us(number, rater, name, since)
+                    first = self._book.first(number, rater, name, since)
                     if first is None:
                         return None
-                    moments.append(first)
-        return max(moments)
+                    last = first if first.kept > last.kept else last
+        return last
 
     def agreement(
-        self, numbers: Collection[int], groups: Mapping[int, str], at_us: int | None = None
+        self, numbers: Collection[int], groups: Mapping[int, str], kept: int | None = None
     ) -> list[PairAgreement]:
-        """Return how far every two raters agree about these items, now or as their grades stood at a moment.
+        """Return how far every two raters agree about these items, now or as it stood with a grade's place.
 
         `groups`: item -> the group of cases that it is resampled with.
         """
         there = [number for number in sorted(numbers) if number not in self._answers.gone]
         said = {
-            rater: {number: self._at(number, rater, at_us) for number in there} for rater in self._plan.raters
+            rater: {number: self.grades(number, rater, kept) for number in there}
+            for rater in self._plan.raters
         }
         return [
             pair_agreement(
@@ -127,11 +128,6 @@ class Standing:
             )
             for first, second in combinations(self._plan.raters, 2)
         ]
-
-    def _at(self, number: int, rater: str, at_us: int | None) -> Mapping[str, JSON]:
-        if at_us is None:
-            return self.grades(number, rater)
-        return self._book.stood(number, rater, at_us, self._answers.since.get(number, 0))
 
 
 def _differ(values: Sequence[GradeValue], *, averaged: bool) -> bool:

@@ -97,7 +97,11 @@ async def chosen_grades(store: Store, stored: StoredRun, wanted: str | None) -> 
             raise ConfigError(f"{benchmark.name} is scored without grades; leave out --grades")
         return None
     steps = grading_steps(stored, await store.runs())
-    standing = [one for one in await store.grades(stored.run.id) if one.question in questions]
+    standing = [
+        one
+        for one in await store.grades(stored.run.id)
+        if one.question in questions and questions[one.question].takes(one.value)
+    ]
     if isinstance(benchmark, Step) and not standing and wanted is None:
         return None  # a step's numbers are its own, with or without an audit
     ways = ([IMPORTED] if standing else []) + [step.run.name for step in steps]

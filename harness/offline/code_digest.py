@@ -81,8 +81,10 @@ READS_ANSWERS = (
 SCORES = (
     "asked_cases.py",
     "benchmarks/base.py",
+    "benchmarks/rater_agreement.py",
     "benchmarks/registry.py",
     "benchmarks/scored.py",
+    "benchmarks/sheets.py",
     "benchmarks/steps.py",
     "benchmarks/task.py",
     "canonical.py",
@@ -98,6 +100,7 @@ SCORES = (
     "offline/kept_units.py",
     "offline/model_units.py",
     "offline/new_answers.py",
+    "offline/people_agreement.py",
     "offline/references.py",
     "offline/row_units.py",
     "offline/score.py",

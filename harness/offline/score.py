@@ -11,6 +11,7 @@ from harness.benchmarks.registry import chosen_conventions
 from harness.benchmarks.scored import MetricValue
 from harness.cache.rows import Run
 from harness.cache.store import Store
+from harness.canonical import JSON
 from harness.offline.chosen_grades import ChosenGrades, chosen_grades
 from harness.offline.derived import DerivedTables
 from harness.offline.effort import Effort
@@ -19,6 +20,7 @@ from harness.offline.kept_score import KeptScore
 from harness.offline.kept_units import KeptUnits
 from harness.offline.model_units import ANSWERED, ModelUnits, numbers_of, scored_together, targets
 from harness.offline.new_answers import new_answers
+from harness.offline.people_agreement import people_agreement
 from harness.offline.references import References, correct_references
 from harness.offline.replay import ReplayedUnit, Replayer
 from harness.offline.replay_stream import replay_units
@@ -112,6 +114,7 @@ class _Scoring:
         self._changes = Changes()
         self._case_errors: Mapping[str, frozenset[int]] = {}
         self._graded: GradedUnits | None = None
+        self._people: Mapping[str, JSON] | None = None
 
     async def score(self, references: References) -> Score:
         self._case_errors = await self._find_case_errors()
@@ -119,6 +122,7 @@ class _Scoring:
             self._grading.corrected = frozenset(references.corrected)
         new = await new_answers(self._store, self._stored)
         self._graded = await graded_units(self._store, self._stored, new)
+        self._people = await people_agreement(self._store, self._stored)
         models = await self._model_rows()
         rows: list[Row] = []
         for condition in _conditions_of(models, self._scorer.together):
@@ -139,7 +143,7 @@ class _Scoring:
             changes=self._changes,
             answers_changed=sum(not one.seen for one in new.values()),
             grading=None if self._grading is None else self._grading.to_json(),
-            agreement=None if self._graded is None else self._graded.to_json(),
+            agreement=self._people if self._graded is None else self._graded.to_json(),
         )
 
     def _other_rows(self, condition: str, references: References) -> Iterator[Row]:

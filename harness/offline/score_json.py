@@ -68,7 +68,8 @@ class Score:
     grading: Mapping[str, JSON] | None = None
     """Whose grades entered the numbers (see `harness.offline.chosen_grades`); None: it uses none."""
     agreement: Mapping[str, JSON] | None = None
-    """Of a step whose units people graded too (see `harness.offline.graded_units`)."""
+    """Of a step whose units people graded too (see `harness.offline.graded_units`), or of the people who
+    graded a run (see `harness.offline.people_agreement`)."""
 
     def to_json(self) -> dict[str, JSON]:
         """Return the scores as they are printed and compared: no clock, no path, the same on every replay."""
@@ -86,6 +87,7 @@ class Score:
             "intervals": {"level": LEVEL, "version": VERSION, **Resampling().described()},
             "repeats": manifest.repeats,
             **({} if self.grading is None else {"grading": self.grading}),
+            **({} if self.agreement is None else {"agreement": self.agreement}),
             "ranked_by": dict(self.ranked_by),
             "references": {
                 "sha256": self.references.sha256,
@@ -120,7 +122,6 @@ class Score:
                 "not_shown": [asdict(one) for one in step.not_shown],
                 "answers_changed": self.answers_changed,
             },
-            **({} if self.agreement is None else {"agreement": self.agreement}),
         }
 
     def served_as(self) -> list[dict[str, Any]]:

@@ -12,15 +12,22 @@ from harness.report.part_ids import PartIds
 from harness.report.score_view import Json
 
 
+def agreement_title(score: Json) -> str:
+    """Return the heading: a step is held against people, and people against each other."""
+    with_people = "raters" in (score.get("agreement") or {})
+    return "Agreement with people" if with_people else "Agreement of the people who graded"
+
+
 def agreement_parts(score: Json, ids: PartIds, prefix: str) -> Iterator[Part]:
     """Yield the agreement with each rater, and of raters with each other; nothing where nobody graded."""
     found = score.get("agreement")
     if found is None:
         return
     if found.get("of_other_answers"):
+        why = ", so that people and step did not see the same ones" if "raters" in found else ""
         yield Paragraph(
             f"{count(found['of_other_answers'], 'grade')} of people are not compared: their answers were "
-            "asked again since, so that people and step did not see the same ones.",
+            f"asked again since{why}.",
             "note",
         )
     for rater, one in found.get("raters", {}).items():

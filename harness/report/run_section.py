@@ -9,7 +9,7 @@ from harness.benchmarks.details import Against, Breakdown, Change, Detail, Flow,
 from harness.offline.row_units import RowKey
 from harness.offline.scored_runs import ScoredRun
 from harness.phrases import listed
-from harness.report.agreement_tables import agreement_parts
+from harness.report.agreement_tables import agreement_parts, agreement_title
 from harness.report.breakdowns import against, breakdown, change, matrix
 from harness.report.cost_score import cost_against_score
 from harness.report.document import Paragraph, Part, Section, Table
@@ -63,7 +63,7 @@ def _about_the_run(run: RunView, effort: Mapping[tuple[str, str], Json], ids: Pa
     if run.shown:
         how.append(columns_facts([*run.shown, *run.inside], ids.make(name, "columns")))
     for slug, title, parts in (
-        ("agreement", "Agreement with people", [*agreement_parts(scored.score, ids, name)]),
+        ("agreement", agreement_title(scored.score), [*agreement_parts(scored.score, ids, name)]),
         ("effort", "Cost, tokens, time", taken),
         ("methods", "Methods", how),
     ):

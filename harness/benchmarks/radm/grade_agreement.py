@@ -6,9 +6,7 @@ not say whether kappa was of diagnoses or of scores, nor weighted; all are here,
 
 - `diagnoses`: all ranks together, a diagnosis an item; `tier_1` ... `tier_5`: one rank; `score`: what the
   five tiers come to, of answers for which both have all five.
-- of each: `accuracy`, the share on which both say the same; `kappa`, Cohen's, unweighted; `weighted_kappa`,
-  with quadratic weights (Cohen 1968, Psychological Bulletin 70:213-220); `confusion`: how often both say the
-  same, and how often the first is higher or lower; `table`: counts by (first, second), labels in order.
+- of each: what `rater_agreement` says, kappa unweighted and with quadratic weights among it.
 - `reaches_threshold`: whether kappa of all diagnoses is at least .75.
 
 An answer that the grader gave no tiers is no disagreement: `not_judged` counts it. Intervals are BCa over
@@ -18,21 +16,13 @@ cases, or groups of cases, with all that was said of them. Raises ValueError for
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from harness.benchmarks.radm.ranking import FIFTHS, QUESTION_NAMES, TIERS, fifths, tier_of, tiers_of
-from harness.benchmarks.scored import MetricValue
+from harness.benchmarks.rater_agreement import Item, dimension, kappa_of
 from harness.benchmarks.steps import Graded, agreed_grade, is_consensus
 from harness.canonical import JSON
-from harness.scoring.agreement import cohen_kappa
-from harness.scoring.bootstrap import sum_intervals
-from harness.scoring.intervals import Interval
-from harness.scoring.resampling import Resampling, Values
 
 THRESHOLD: Final = 0.75
 """Kappa that the paper asked of its two radiologists before they went on."""
@@ -44,16 +34,6 @@ RESOLVED: Final = "people (agreed, else consensus)"
 disagreed on, which says nothing of agreement."""
 _SCORES: Final = (0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15)
 """All that five tiers can come to, in fifths."""
-_NOTHING: Final = "nothing was graded by both"
-
-
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """What two graders say of one thing, as places among its labels."""
-
-    group: str
-    first: int
-    second: int
 
 
 def agreement(graded: Sequence[tuple[Graded, Mapping[str, JSON]]]) -> dict[str, JSON]:
@@ -117,17 +97,17 @@ def _compared(answers: Sequence[tuple[str, Mapping[str, JSON], Mapping[str, JSON
     by_rank = {name: _items(answers, name) for name in QUESTION_NAMES}
     pooled = [item for items in by_rank.values() for item in items]
     scores = [
-        _Item(group, _SCORES.index(fifths(one)), _SCORES.index(fifths(other)))
+        Item(group, _SCORES.index(fifths(one)), _SCORES.index(fifths(other)))
         for group, first, second in answers
         if (one := tiers_of(first)) is not None and (other := tiers_of(second)) is not None
     ]
     dimensions = {
-        DIAGNOSES: _dimension(pooled, TIERS),
-        **{name: _dimension(items, TIERS) for name, items in by_rank.items()},
-        SCORE: _dimension(scores, tuple(worth / FIFTHS for worth in _SCORES)),
+        DIAGNOSES: dimension(pooled, TIERS, TIERS),
+        **{name: dimension(items, TIERS, TIERS) for name, items in by_rank.items()},
+        SCORE: dimension(scores, tuple(worth / FIFTHS for worth in _SCORES), _SCORES),
     }
     all_of_them = dimensions[DIAGNOSES]
-    kappa = cohen_kappa([item.first for item in pooled], [item.second for item in pooled], TIERS).kappa
+    kappa = kappa_of(pooled, len(TIERS))
     reaches = None if kappa is None else kappa >= THRESHOLD
     if reaches is not None:
         how = "reaches" if reaches else "is below"
@@ -140,78 +120,9 @@ def _compared(answers: Sequence[tuple[str, Mapping[str, JSON], Mapping[str, JSON
     }
 
 
-def _items(answers: Sequence[tuple[str, Mapping[str, JSON], Mapping[str, JSON]]], name: str) -> list[_Item]:
+def _items(answers: Sequence[tuple[str, Mapping[str, JSON], Mapping[str, JSON]]], name: str) -> list[Item]:
     return [
-        _Item(group, tier_of(name, first[name]), tier_of(name, second[name]))
+        Item(group, tier_of(name, first[name]), tier_of(name, second[name]))
         for group, first, second in answers
         if name in first and name in second
     ]
-
-
-def _dimension(items: Sequence[_Item], labels: Sequence[float]) -> dict[str, JSON]:
-    n, size = len(items), len(labels)
-    first, second = [item.first for item in items], [item.second for item in items]
-    table = np.zeros((size, size), dtype=np.int64)
-    np.add.at(table, (first, second), 1)
-    same = int(np.trace(table))
-    kappa = cohen_kappa(first, second, range(size))
-    weighted, why_not = _weighted(table, labels)
-    intervals = _intervals(items, labels) if n else {}
-    return {
-        "n": n,
-        "confusion": {
-            "same": same,
-            "higher": int(np.tril(table, -1).sum()),
-            "lower": int(np.triu(table, 1).sum()),
-        },
-        "labels": list(labels),
-        "table": table.tolist(),
-        "accuracy": _number(same / n if n else None, n, intervals.get("accuracy"), _NOTHING),
-        "kappa": _number(kappa.kappa, n, intervals.get("kappa"), kappa.reason),
-        "weighted_kappa": _number(weighted, n, intervals.get("weighted_kappa"), why_not),
-        "note": None,
-    }
-
-
-def _weighted(table: NDArray[np.int64], labels: Sequence[float]) -> tuple[float | None, str | None]:
-    """Return kappa with quadratic weights, or why there is none."""
-    n = int(table.sum())
-    if not n:
-        return None, "no items"
-    weights = _distances(labels)
-    by_chance = float((weights * np.outer(table.sum(axis=1), table.sum(axis=0))).sum())
-    if by_chance == 0:
-        return None, "both used one and the same label only, so that kappa is 0/0"
-    return 1 - n * float((weights * table).sum()) / by_chance, None
-
-
-def _distances(labels: Sequence[float]) -> Values:
-    """Return the squared distances of labels, (labels, labels), in whole fifths."""
-    places = np.rint(np.array(labels, dtype=np.float64) * FIFTHS)
-    found: Values = (places[:, np.newaxis] - places[np.newaxis, :]) ** 2
-    return found
-
-
-def _intervals(items: Sequence[_Item], labels: Sequence[float]) -> Mapping[str, Interval]:
-    size, weights = len(labels), _distances(labels)
-
-    def statistic(sums: Values) -> Mapping[str, Values]:
-        table = sums.reshape(*sums.shape[:-1], size, size)
-        n = table.sum(axis=(-2, -1))
-        rows, columns = table.sum(axis=-1), table.sum(axis=-2)
-        agreed = np.trace(table, axis1=-2, axis2=-1)
-        by_chance = (rows * columns).sum(axis=-1)
-        expected = np.einsum("...i,ij,...j->...", rows, weights, columns)
-        return {
-            "accuracy": agreed / n,
-            "kappa": (agreed * n - by_chance) / (n * n - by_chance),
-            "weighted_kappa": 1 - n * (table * weights).sum(axis=(-2, -1)) / expected,
-        }
-
-    summands = np.zeros((len(items), size * size))
-    summands[np.arange(len(items)), [item.first * size + item.second for item in items]] = 1
-    return sum_intervals(summands, [item.group for item in items], None, statistic, Resampling())
-
-
-def _number(value: float | None, n: int, interval: Interval | None, reason: str | None) -> JSON:
-    return MetricValue(value, n, reason if value is None else None, interval=interval).to_json()
