@@ -13,7 +13,8 @@ from radm_night import TIERS
 Judge = Callable[[str], int]
 """The text of a diagnosis -> the tier that somebody gives it."""
 
-_AT_HAND = """(() => { const at = document.activeElement.closest("fieldset");
+_AT_HAND = """(() => { const at = document.activeElement.closest("fieldset")
+        || document.querySelector("fieldset:not(:has(:checked))");
     return at && at.querySelector(".subject").textContent; })()"""
 _ANSWERED = "document.querySelectorAll('form.sheet input:checked').length"
 _ASKED = "document.querySelectorAll('form.sheet fieldset').length"
