@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 from sqlalchemy import func, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from harness.cache.database import Transaction
 from harness.cache.parts import StorePart, chunks
@@ -18,6 +19,10 @@ from harness.canonical import JSON, canonical_json, pack, unpack
 from harness.errors import ConfigError, StoreError
 
 GradeValue: TypeAlias = str | int | float | bool
+
+_FEW: Final = 200
+"""Cases of a model and condition, and raters, that are looked up one by one: beyond that a run's grades are
+read as a whole."""
 
 _ORDER: Final = (GRADE.c.graded_at_us, GRADE.c.id)
 
@@ -95,8 +100,7 @@ class GradeStore(StorePart):
         addition = _Addition(run_id, grades, self._clock(), dry_run)
         if dry_run:
             async with self._database.reading() as connection:
-                found = await connection.execute(select(GRADE).where(GRADE.c.run_id == run_id))
-                return _Sorted(map(read_grade, found.all()), addition).counts
+                return _Sorted(await _said_before(connection, addition), addition).counts
         return await self._writer.submit(_add_all, addition, alone=True)
 
     async def grades(self, run_id: int) -> tuple[Grade, ...]:
@@ -186,14 +190,39 @@ def _contradiction(wanted: NewGrade, said: bytes) -> str:
     )
 
 
+async def _said_before(connection: AsyncConnection, addition: _Addition) -> list[Grade]:
+    """Return what is stored of the same keys, and perhaps of others of the run.
+
+    A grade that is saved alone reads what its own rater said of that case before, however many grades there
+    are; many at once read the run in one go.
+    """
+    cases: dict[tuple[str, str], dict[str, None]] = {}
+    raters = list(dict.fromkeys(grade.rater for grade in addition.grades))
+    for grade in addition.grades:
+        cases.setdefault((grade.unit.model, grade.unit.condition), {})[grade.unit.case_id] = None
+    statement = select(GRADE).where(GRADE.c.run_id == addition.run_id)
+    if sum(map(len, cases.values())) > _FEW or len(raters) > _FEW:
+        return list(map(read_grade, (await connection.execute(statement)).all()))
+    found: list[Grade] = []
+    for (model, condition), ids in cases.items():
+        for part in chunks(list(ids)):
+            few = statement.where(
+                GRADE.c.model == model,
+                GRADE.c.condition == condition,
+                GRADE.c.case_id.in_(part),
+                GRADE.c.rater.in_(raters),
+            )
+            found += map(read_grade, (await connection.execute(few)).all())
+    return found
+
+
 async def _add_all(transaction: Transaction, additions: Sequence[_Addition]) -> list[GradesAdded]:
     return [await _add(transaction, addition) for addition in additions]
 
 
 async def _add(transaction: Transaction, addition: _Addition) -> GradesAdded:
     connection = transaction.connection
-    stored = await connection.execute(select(GRADE).where(GRADE.c.run_id == addition.run_id))
-    found = _Sorted(map(read_grade, stored.all()), addition)
+    found = _Sorted(await _said_before(connection, addition), addition)
     last = int((await connection.execute(select(func.coalesce(func.max(GRADE.c.id), 0)))).scalar_one())
     rows: list[Mapping[str, object]] = [
         {

@@ -210,9 +210,8 @@ def _compared(whom: str, found: Json, n: str, width: int) -> Iterator[str]:
     yield ""
     yield from wrap(f"agreement {whom}: mean accuracy {value}{interval}, n={n}", width)
     for name, one in found["dimensions"].items():
-        accuracy, kappa = (
-            "-" if one[key]["value"] is None else rounded(one[key]["value"], 3) for key in ("accuracy", "kappa")
-        )
+        values = (one[key]["value"] for key in ("accuracy", "kappa"))
+        accuracy, kappa = ("-" if value is None else rounded(value, 3) for value in values)
         if one["kappa"]["ci"] is not None:
             kappa += " ({}-{})".format(*(rounded(end, 3) for end in one["kappa"]["ci"]))
         counts = ", ".join(f"{cell} {answers}" for cell, answers in one["confusion"].items())

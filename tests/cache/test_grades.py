@@ -5,17 +5,20 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from store_examples import a_session
 
+from harness.cache import grades
 from harness.cache.grades import Grade, GradesAdded, GradeValue, NewGrade, standing
 from harness.cache.rows import UnitId
 from harness.cache.store import Store, bring_up_to_date
 from harness.errors import ConfigError, StoreError
 
 ONE, TWO = UnitId("m", "both", "1"), UnitId("\ud800", "opg", "\x00|", 2)
+GRADE = grades.read_grade
 NOW = 1_800_000_000_000_000
 
 
@@ -159,3 +162,52 @@ async def test_a_damaged_grade_is_found_and_told(store: Store, run: int, store_p
     assert await store.verify() == [f"grade 1 of run {run} has a damaged value"]
     with pytest.raises(StoreError, match="grade 1 in this store is damaged"):
         await store.grades(run)
+
+
+@pytest.fixture
+async def crowded(store: Store, run: int) -> list[NewGrade]:
+    """20,000 grades of the run: 1,000 cases x 2 models x 2 raters x 5 questions."""
+    grades = [
+        new(1, 5, unit=UnitId(model, "both", f"c{n}"), rater=rater, question=f"q{question}")
+        for n in range(1000)
+        for model in ("m", "n")
+        for rater in ("ann", "bob")
+        for question in range(5)
+    ]
+    await store.add_grades(run, grades)
+    return grades
+
+
+async def test_a_grade_saved_alone_reads_what_its_rater_said_of_that_case_alone(
+    store: Store, run: int, crowded: list[NewGrade], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(grades, "read_grade", lambda row: read.append(row.rater) or GRADE(row))
+    unit = UnitId("n", "both", "c500")
+    one = new(0, unit=unit, rater="bob", question="q3")
+    assert await store.add_grades(run, [one], dry_run=True) == GradesAdded(1, 1, 0)
+    assert await store.add_grades(run, [one]) == GradesAdded(1, 1, 0)
+    assert await store.add_grades(run, [one]) == GradesAdded(0, 0, 1)
+    assert read == ["bob"] * (5 + 5 + 6)
+    with pytest.raises(ConfigError, match="another grade of the same moment"):
+        await store.add_grades(run, [new(0, 5, unit=unit, rater="ann", question="q1")])
+    del read[:]
+    assert await store.add_grades(run, [replace(one, graded_at_us=1) for one in crowded]) == GradesAdded(
+        20_000, 0, 0
+    )
+    assert len(read) == 20_001, "many grades at once are read in one go"
+
+
+async def test_few_and_many_at_once_are_told_apart_by_what_they_are_about_alone(
+    store: Store, run: int, crowded: list[NewGrade]
+) -> None:
+    """Both ways of looking say the same: 200 cases are looked up, 201 are read with the whole run."""
+    for many in (200, 201):
+        again = [one for one in crowded if one.rater == "ann" and one.unit.model == "m"][: 5 * many]
+        changed = [replace(one, value=0, graded_at_us=9 + many) for one in again[::2]]
+        assert await store.add_grades(run, [*again, *changed]) == GradesAdded(
+            len(changed), len(changed), len(again)
+        )
+    odd = [new(1, 7, unit=replace(TWO, repeat=2), rater="\udfff", question="é|"), new(1, 7, unit=TWO)]
+    assert await store.add_grades(run, odd) == GradesAdded(2, 0, 0)
+    assert await store.add_grades(run, odd) == GradesAdded(0, 0, 2)
