@@ -17,8 +17,8 @@ from scripted_server import ScriptedServer
 from sweep_kit import Done, finish, spawn
 
 MODELS = ("quokka-7b", "zephyrine-large")
-SERVED = {"quokka-7b": "nimbuslabs/quokka-7b-2026-05", "zephyrine-large": "zephyrine-large-preview"}
-PROVIDER = "nimbuslabs"
+SERVED = {"quokka-7b": "nimbus-labs/quokka-7b-2026-05", "zephyrine-large": "zephyrine-large-preview"}
+PROVIDER = "nimbus-labs"
 CONDITIONS = ("text", "text_images")
 PRICES = {"input": 3.7291, "output": 17.3113}
 RUN = "pangolin-night"
