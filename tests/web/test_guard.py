@@ -384,9 +384,9 @@ def test_what_fails_ends_on_a_page_and_in_a_line_without_its_text(
 
 
 def test_whoever_debugs_is_told_where_and_still_no_text(
-    guest: TestClient, caplog: pytest.LogCaptureFixture
+    guest: TestClient, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    caplog.set_level(logging.DEBUG, "harness.web")
+    monkeypatch.setenv("HARNESS_DEBUG", "1")
     guest.get("/broken")
     told = "\n".join(record.getMessage() for record in caplog.records if record.name.startswith("harness"))
     assert "raise KeyError(SECRET)" in told and SECRET not in told
