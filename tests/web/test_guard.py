@@ -61,6 +61,7 @@ ROUTES = [
     Route("/", _shown),
     Route("/unit", _shown),
     Route("/take", _taken, methods=["POST"]),
+    Route("/unread", _shown, methods=["POST"]),
     Route("/broken", _broken),
     Route("/torn", _torn),
     Route("/raise/{kind}", _raising),
@@ -351,6 +352,7 @@ def test_a_long_body_is_refused_by_a_page() -> None:
         response = client.post("/take", content=b"x" * 1001)
         _check_refused(response, 413, "longer than 1,000 bytes")
         assert response.headers["connection"] == "close"
+        _check_refused(client.post("/unread", content=b"x" * 1001), 413, "longer than 1,000 bytes")
 
 
 def test_a_long_body_that_says_no_length_is_refused_too() -> None:
