@@ -43,6 +43,11 @@ class Crawled:
         return self.address.partition("?")[0]
 
     @property
+    def text(self) -> str:
+        """The page as text."""
+        return self.body.decode()
+
+    @property
     def is_html(self) -> bool:
         """Whether a browser shows it as a page."""
         return self.headers.get("content-type", "").startswith("text/html")
@@ -58,7 +63,7 @@ def crawled(client: httpx.Client, start: str = "/", *, each: int = 25, at_most: 
         if counts[path] >= each:
             continue
         counts[path] += 1
-        page = _ready(client, address, found_on)
+        page = ready(client, address, found_on)
         found.append(page)
         for link in _links(page):
             if link not in known and link.startswith("/"):
@@ -67,8 +72,8 @@ def crawled(client: httpx.Client, start: str = "/", *, each: int = 25, at_most: 
     return found
 
 
-def _ready(client: httpx.Client, address: str, found_on: str) -> Crawled:
-    """Ask for a page until it says no more that it is being made ready."""
+def ready(client: httpx.Client, address: str, found_on: str = "") -> Crawled:
+    """Ask for a page until it says no more that it is being made."""
     end = time.monotonic() + _PATIENCE_S
     while True:
         answer = client.get(address)
