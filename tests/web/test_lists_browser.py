@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             await fill(built)
             await built.store.end_session(built.session, 3)
 
-    asyncio.run(make())
+    with ThreadPoolExecutor() as elsewhere:  # Playwright has a loop in this thread
+        elsewhere.submit(asyncio.run, make()).result()
     with view_site(folder / "store.sqlite3") as found:
         yield found
 
