@@ -13,24 +13,42 @@ from harness.web.viewing import live_rows, live_words
 from harness.web.viewing.library import Library
 from harness.web.viewing.live_board import LiveBoard
 
+UNITS_ENDED = "units-ended"
+"""The event that htmx fires on a page for which more units have ended than it knows of."""
+
 _FRAGMENT = "viewing/templates/live_fragment.html"
 _BRIEF = "viewing/templates/live_brief.html"
+_SINCE = "viewing/templates/live_since.html"
 _PAGE = "viewing/templates/live.html"
 
 
 def routes(library: Library, board: LiveBoard) -> list[Route]:
     """Return the route `/live?run=`: a page, or for htmx its changing part, with `brief=1` only the summary.
 
-    That part asks for itself again as long as a session may do something still.
+    That part asks for itself again as long as a session may do something still. With `ended=`, the number of
+    units that had ended when it was made, its answer fires `UNITS_ENDED` on the page once more have. `since=`
+    gives a line for a list of units instead, with how many ended after it was made.
     """
 
     async def live(request: Request) -> Response:
         query = Query(request.scope["query_string"])
         run = await library.store.find_run(query.one("run") or LATEST)
         seen = await board.seen(run)
-        name = _PAGE
-        if request.headers.get(HTMX_HEADER) is not None:
-            name = _BRIEF if query.one("brief") else _FRAGMENT
-        return page(name, seen=seen, words=live_words, rows=live_rows)
+        if request.headers.get(HTMX_HEADER) is None:
+            return page(_PAGE, seen=seen, words=live_words, rows=live_rows)
+        since = _number(query.one("since"))
+        if since is not None:
+            return page(_SINCE, seen=seen, ended=since)
+        part = page(_BRIEF if query.one("brief") else _FRAGMENT, seen=seen, words=live_words, rows=live_rows)
+        known = _number(query.one("ended"))
+        if known is not None and known != seen.ended:
+            part.headers["hx-trigger"] = UNITS_ENDED
+        return part
 
     return [Route("/live", live)]
+
+
+def _number(given: str | None) -> int | None:
+    if given is None or not (given.isascii() and given.isdigit() and len(given) < 19):
+        return None
+    return int(given)
