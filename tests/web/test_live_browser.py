@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -18,7 +19,6 @@ from scripted_replies import Arrival, Behaviour, Script
 from scripted_server import ScriptedServer
 from sweep_kit import (
     finish,
-    harness,
     right_answer,
     run_args,
     write_cases,
@@ -45,22 +45,42 @@ def browser() -> Iterator[Browser]:
 def served(place: Path) -> Iterator[str]:
     """Serve the viewer of a store from a thread; gives its address."""
     listening = listen(LOOPBACK, 0)
-    ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[None]]] = Future()
+    ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
 
     async def work() -> None:
+        stop = asyncio.Event()
         async with await Store.open(str(place), create=False, only_read=True) as store:
-            task = asyncio.create_task(serve(viewer(store, Access(None)), listening))
-            ready.set_result((asyncio.get_running_loop(), task))
-            await asyncio.wait({task})
+            ready.set_result((asyncio.get_running_loop(), stop))
+            await serve(viewer(store, Access(None)), listening, stop=stop)
 
     thread = threading.Thread(target=lambda: asyncio.run(work()), name="viewer")
     thread.start()
-    loop, task = ready.result(30)
+    loop, stop = ready.result(30)
     try:
         yield f"http://{LOOPBACK}:{listening.getsockname()[1]}"
     finally:
-        loop.call_soon_threadsafe(task.cancel)
+        loop.call_soon_threadsafe(stop.set)
         thread.join(30)
+
+
+@contextmanager
+def served_soon(server: ScriptedServer, folder: Path) -> Iterator[str]:
+    """Serve the viewer once the first request of a sweep has arrived: its store is there then."""
+    server.wait_for(1, 60)
+    with served(folder / "store.sqlite3") as url:
+        yield url
+
+
+@contextmanager
+def swept(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """Run a sweep that tells of itself often; it does not outlive the block."""
+    process = sweep(*run_args(folder, "--name", "night"), cwd=folder)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
 
 
 @contextmanager
@@ -95,10 +115,9 @@ def test_a_run_is_browsed_while_it_runs(browser: Browser, tmp_path: Path) -> Non
         server.script = in_halves(server)
         write_config(tmp_path, server.url, max_in_flight=2)
         server.hold()
-        process = sweep(*run_args(tmp_path, "--name", "night"), cwd=tmp_path)
-        server.wait_for(1, 60)
         with (
-            served(tmp_path / "store.sqlite3") as url,
+            swept(tmp_path) as process,
+            served_soon(server, tmp_path) as url,
             a_page(browser, Look(*DESK, dark=False)) as (page, wrong),
         ):
             page.goto(f"{url}/")
@@ -150,10 +169,8 @@ def test_a_page_says_when_nobody_answers_it_any_more_and_keeps_focus_and_scroll_
     with ScriptedServer(right_answer) as server:
         write_config(tmp_path, server.url)
         server.hold()
-        process = sweep(*run_args(tmp_path, "--name", "night"), cwd=tmp_path)
-        server.wait_for(1, 60)
-        with a_page(browser, Look(*PHONE, dark=True)) as (page, _):
-            with served(tmp_path / "store.sqlite3") as url:
+        with swept(tmp_path) as process, a_page(browser, Look(*PHONE, dark=True)) as (page, _):
+            with served_soon(server, tmp_path) as url:
                 page.goto(f"{url}/live?run=night")
                 link, region = page.locator("#live-model-1"), page.locator("#live-models-scroll")
                 expect(page.locator("#live")).to_contain_text("1 request in flight")
@@ -165,8 +182,8 @@ def test_a_page_says_when_nobody_answers_it_any_more_and_keeps_focus_and_scroll_
                 expect(page.locator("[data-live-lost]")).to_be_hidden()
                 assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
             expect(page.locator("[data-live-lost]")).to_be_visible()
-        server.release()
-        assert finish(process).code == 0
+            server.release()
+            assert finish(process).code == 0
 
 
 def test_live_pages_fit_any_width_and_have_nothing_serious_by_axe(browser: Browser, tmp_path: Path) -> None:
@@ -175,7 +192,8 @@ def test_live_pages_fit_any_width_and_have_nothing_serious_by_axe(browser: Brows
     write_cases(tmp_path / "data", 2)
     with ScriptedServer(right_answer) as server:
         write_config(tmp_path, server.url)
-        assert harness(*run_args(tmp_path, "--name", "night")).code == 0
+        with swept(tmp_path) as process:
+            assert finish(process).code == 0
     script = AXE.read_text(encoding="utf-8")
     with served(tmp_path / "store.sqlite3") as url:
         for look in LOOKS:
