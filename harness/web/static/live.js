@@ -17,6 +17,9 @@
     if (document.hidden && since(event.target) < HIDDEN_EVERY_MS) event.preventDefault();
   });
   document.addEventListener("htmx:beforeSwap", (event) => {
+    // a page that is being read anew says so, and has no counts to put in place of these
+    const counts = event.target instanceof Element && event.target.id === "counts";
+    if (counts && !event.detail.serverResponse.includes('id="counts"')) event.detail.shouldSwap = false;
     if (!live(event)) return;
     across = {};
     for (const one of event.target.querySelectorAll(".scroll[id]")) across[one.id] = one.scrollLeft;
