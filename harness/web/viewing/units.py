@@ -129,6 +129,8 @@ async def _values(
         "has_right": index.has_right,
         "value_head": None if index.has_right else index.value_path,
         "late": not index.columns.read[wanted].all(),
+        "ended": ended,
+        "is_open": any(session.ended_at_us is None for session in index.stored.sessions),
         "unread": ended - read if read < ended and _needs_reading(filters) else 0,
         "left_out": index.texts.left_out if filters.words() else 0,
     }
