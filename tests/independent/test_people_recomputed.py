@@ -42,13 +42,14 @@ from harness.benchmarks.pandent.normalise import Normalise
 from harness.benchmarks.pandent.task import PanDent
 from harness.benchmarks.registry import get_benchmark
 
-CASES = 90
+CASES = 60
 MODELS = ("one", "two")
 EXPERT = tuple(f"expert.{name}" for name in ("completeness", "fluency", "simplicity", "factual_correctness"))
 READER = tuple(f"reader.{name}" for name in ("understandability", "fluency", "trustworthiness"))
 AUDIT = tuple(f"audit.{name}" for name in ("meaning_kept", "added", "lost", "changed"))
 TIERS = tuple(f"tier_{rank}" for rank in range(1, 6))
 
+slow = pytest.mark.slow
 Grade = Mapping[str, Any]
 Said = Mapping[tuple[str, str, int], Mapping[str, Mapping[str, Any]]]
 """(model, case, repeat) -> question -> rater -> value."""
@@ -113,7 +114,9 @@ def ratings(records: Sequence[Mapping[str, Any]]) -> Iterator[Grade]:
                 yield {**unit, "rater": "consensus", "question": question, "value": dice.choice(said)}
 
 
-@pytest.fixture(scope="module", params=[1, 2], ids=["once", "repeated"])
+@pytest.fixture(
+    scope="module", params=[pytest.param(1, id="once"), pytest.param(2, id="repeated", marks=slow)]
+)
 def lay(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two models, patients with several cases, in `repeated` asked twice."""
     folder = tmp_path_factory.mktemp("lay")
@@ -268,7 +271,9 @@ def test_the_tables_show_the_points_of_those_who_have_some(lay: Path) -> None:
 # -- restated reports ---------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=[False, True], ids=["single", "grouped"])
+@pytest.fixture(
+    scope="module", params=[pytest.param(False, id="single"), pytest.param(True, id="grouped", marks=slow)]
+)
 def restated(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Path]:
