@@ -291,4 +291,4 @@ def test_every_command_that_shows_what_is_stored_was_asked() -> None:
         "run", "status", "score", "explain", "export", "report", "compare", "models", "store", "doctor"
     }  # fmt: skip
     like_run = {"resume", "step"}  # they work, and show what they did, by the same code
-    assert set(COMMANDS) - asked <= {*like_run, "import", "grades", "benchmarks", "data"}
+    assert set(COMMANDS) - asked <= {*like_run, "import", "grades", "grade", "benchmarks", "data"}
