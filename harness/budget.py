@@ -124,6 +124,11 @@ class Budget:
         """The limits that were reached, by model (None: of all), and in words."""
 
     @property
+    def limit(self) -> MaxCost:
+        """What may be spent."""
+        return self._limit
+
+    @property
     def reached(self) -> bool:
         """Whether anything was not sent because of a limit."""
         return bool(self.stopped)

@@ -134,6 +134,8 @@ class Benchmark(Protocol):
     questions: Mapping[str, Question]
     """What is graded of a unit, and enters its scores as `Scored.grades`; empty: nothing is."""
 
+    strata: Sequence[str]
+    """The fields of a reference that name groups of cases, beside their tags: units are looked at by them."""
     partial_conditions: frozenset[str]
     """The conditions that `asks` may decline; all others are asked of every case."""
 

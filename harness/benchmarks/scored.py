@@ -80,6 +80,9 @@ class ScoreTable:
     printed where an unusable answer enters no number, in either reading. `unrelated` is the baseline that
     gives each case the reference of another one. The means over cases in `wilcoxon` are compared by that
     test, as the paper does.
+    People who look at single units see two paths of `Benchmark.score_unit`: `right` is 1 where a unit is
+    right and 0 where it is wrong, None where units have no such thing; the worst values of `unit_value` come
+    first (None: of the metric that ranks, where a unit has one).
     """
 
     numbers: tuple[str, ...]
@@ -91,6 +94,8 @@ class ScoreTable:
     one_reading: str | None = None
     unrelated: str | None = None
     wilcoxon: frozenset[str] = frozenset()
+    right: str | None = None
+    unit_value: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

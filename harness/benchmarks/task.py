@@ -35,6 +35,7 @@ class Task:
     image_recipe: str | None = None
     conventions: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     questions: Mapping[str, Question] = MappingProxyType({})
+    strata: Sequence[str] = ()
     partial_conditions: frozenset[str] = frozenset()
 
     @property

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from sqlalchemy import bindparam, delete, select, update
+from sqlalchemy import bindparam, delete, func, select, update
 
 from harness.cache.database import Database, Sleep, Transaction
 from harness.cache.owner import Owner, this_process
@@ -35,6 +35,15 @@ class ClaimHolder:
     owner: Owner
     expires_at_us: int
     ours: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedBy:
+    """Who claims how many requests; `held` False: anyone may take them over."""
+
+    owner: Owner
+    keys: int
+    held: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +129,20 @@ class ClaimStore(StorePart):
             return None
         return ClaimHolder(_owner(row), row.expires_at_us, row.token == self._token)
 
+    async def claimed_by(self) -> Sequence[ClaimedBy]:
+        """Return who claims how many requests of this store, and whether these claims hold; most first."""
+        statement = select(
+            CLAIM.c.token,
+            CLAIM.c.owner,
+            func.count().label("keys"),
+            func.max(CLAIM.c.expires_at_us).label("last"),
+        ).group_by(CLAIM.c.token, CLAIM.c.owner)
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(statement)).all()
+        now = self._clock()
+        found = [ClaimedBy(_owner(row), row.keys, _holds(_owner(row), row.last, now)) for row in rows]
+        return sorted(found, key=lambda one: -one.keys)
+
     def _beat(self) -> None:
         """Note that this process runs; after a pause longer than a lease, every claim is in doubt."""
         now = self._clock()
@@ -174,11 +197,14 @@ def _is_free(row: AnyRow, now: int) -> bool:
 
     A lease that seems over may be a clock that was set: an owner that certainly lives keeps it for a while.
     """
-    owner = _owner(row)
+    return not _holds(_owner(row), row.expires_at_us, now)
+
+
+def _holds(owner: Owner, expires_at_us: int, now: int) -> bool:
     if owner.is_dead():
-        return True
+        return False
     grace_us = ALIVE_GRACE_S * 1_000_000 if owner.is_alive() else 0
-    return bool(row.expires_at_us + grace_us <= now)
+    return expires_at_us + grace_us > now
 
 
 def free_claims(rows: Iterable[AnyRow], now: int) -> list[str]:

@@ -108,16 +108,20 @@ class Database:
                 return await work(connection)
             return await self.dialect.run(connection, lambda: work(connection))
 
-    async def write(self, work: Callable[[Transaction], Coroutine[Any, Any, Result]]) -> Result:
+    async def write(
+        self, work: Callable[[Transaction], Coroutine[Any, Any, Result]], *, patient: bool = True
+    ) -> Result:
         """Return what `work` comes to, committed; in one hop where the connection lives in a thread.
 
         It may await nothing but its transaction's connection. Rolled back when it raises. Database errors are
-        passed on as they are: see `refuse`.
+        passed on as they are: see `refuse`. Not `patient`: the write lock is waited for once only, and later
+        writes wait for it as long as ever.
         """
+        tries = BUSY_TRIES if patient else 1
         if not self.dialect.lives_in_threads:
-            async with self.writing() as transaction:
+            async with self.writing(tries=tries) as transaction:
                 return await work(transaction)
-        return await self._patiently(lambda: self._write_once(work))
+        return await self._patiently(lambda: self._write_once(work), tries)
 
     async def _write_once(self, work: Callable[[Transaction], Coroutine[Any, Any, Result]]) -> Result:
         connection = await self.writable().connect().start()
@@ -144,12 +148,12 @@ class Database:
             raise
 
     @asynccontextmanager
-    async def writing(self) -> AsyncIterator[Transaction]:
+    async def writing(self, *, tries: int = BUSY_TRIES) -> AsyncIterator[Transaction]:
         """Give a transaction that is committed when the block ends and rolled back when it raises.
 
         Database errors are passed on as they are: see `refuse`.
         """
-        connection = await self._begin(self.writable())
+        connection = await self._begin(self.writable(), tries)
         try:
             yield Transaction(connection, self.dialect)
             await self._commit(connection)
@@ -229,8 +233,8 @@ class Database:
         if self._writer is not None:
             await self._writer.dispose()
 
-    async def _begin(self, engine: AsyncEngine) -> AsyncConnection:
-        return await self._patiently(lambda: self._begun(engine))
+    async def _begin(self, engine: AsyncEngine, tries: int) -> AsyncConnection:
+        return await self._patiently(lambda: self._begun(engine), tries)
 
     async def _begun(self, engine: AsyncEngine) -> AsyncConnection:
         connection = await engine.connect().start()
@@ -241,14 +245,15 @@ class Database:
             raise
         return connection
 
-    async def _patiently(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
-        """Try again while another process holds the write lock; once given up, hardly wait any more."""
-        for tries_left in reversed(range(BUSY_TRIES)):
+    async def _patiently(self, attempt: Callable[[], Awaitable[Result]], tries: int) -> Result:
+        """Try again while another process holds the write lock; after all tries, hardly wait any more."""
+        for tries_left in reversed(range(tries)):
             try:
                 return await attempt()
             except _HeldByAnotherError as held:
                 if not tries_left or self._hurried:
-                    self.hurry()  # what follows is the end of the program: it must not wait as long again
+                    if tries == BUSY_TRIES:
+                        self.hurry()  # what follows is the end of the program: it must not wait as long again
                     assert held.__cause__ is not None
                     raise held.__cause__ from None
                 logger.warning("the store is held by another process; waiting")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sqlalchemy import select
@@ -12,6 +14,7 @@ from harness.cache.exchange_rows import packed_json, unpacked_json
 from harness.cache.parts import StorePart
 from harness.cache.tables import SESSION, SESSION_LIVE
 from harness.canonical import JSON
+from harness.errors import StoreError
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,18 @@ class LiveSessionStore(StorePart):
     """The last words of sessions at work."""
 
     async def tell_live(self, session: int, state: Mapping[str, JSON]) -> None:
-        """Put what a session is doing in place of what it said before."""
-        await self._writer.submit(_tell_all, _Told(session, state, self._clock()))
+        """Put what a session is doing in place of what it said before.
+
+        It goes with whatever else is written, and nothing that fails of it is felt by others. Raises
+        StoreError.
+        """
+        await self._writer.submit(_tell_all, _Told(session, state, self._clock()), light=True)
+
+    def tell_live_last(self, session: int, state: Mapping[str, JSON]) -> None:
+        """Have the same written without waiting for it, before whatever is written later."""
+        with suppress(StoreError):
+            told = self._writer.enqueue(_tell_all, _Told(session, state, self._clock()), light=True)
+            told.add_done_callback(_heard)
 
     async def live_sessions(self, run_id: int) -> Sequence[LiveSession]:
         """Return what the sessions of a run said last, oldest session first."""
@@ -53,6 +66,12 @@ class LiveSessionStore(StorePart):
             assert isinstance(state, dict)
             found.append(LiveSession(row.session_id, state, row.at_us))
         return found
+
+
+def _heard(told: asyncio.Future[None]) -> None:
+    """Take note of a failure that concerns nobody."""
+    if not told.cancelled():
+        told.exception()
 
 
 async def _tell_all(transaction: Transaction, told: Sequence[_Told]) -> list[None]:

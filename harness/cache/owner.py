@@ -56,6 +56,13 @@ class Owner:
             return False
         return (self.host, self.boot) == (here.host, here.boot) and bool(started) and started == self.started
 
+    def is_paused(self) -> bool:
+        """Return True only if it is certain: this very process, on this machine, was stopped (Ctrl-Z)."""
+        here = this_process()
+        if (self.host, self.boot) != (here.host, here.boot) or self.is_dead():
+            return False
+        return _is_stopped(self.pid)
+
 
 def this_process() -> Owner:
     """Return the owner that this process is."""

@@ -31,6 +31,7 @@ from harness.cache.owner import Owner
 from harness.cache.parts import Clock
 from harness.cache.runs import RunStore
 from harness.cache.stored_scores import StoredScoreStore
+from harness.cache.unit_glances import GlanceStore
 from harness.cache.unit_marks import UnitMarkStore
 from harness.cache.units import UnitStore
 from harness.cache.verification import VerifyStore
@@ -42,6 +43,7 @@ logger = logging.getLogger(__name__)
 
 
 class Store(
+    GlanceStore,
     UnitStore,
     UnitMarkStore,
     ImportedStore,

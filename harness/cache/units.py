@@ -147,12 +147,17 @@ class UnitStore(ExchangeStore):
     ) -> list[LinkedUnit]:
         if not rows:
             return []
-        links: dict[UnitId, list[Link]] = {}
+        statement = only.of(_links_between(run_id, rows[0], rows[-1]), UNIT_EXCHANGE)
         async with self._database.reading() as connection:
-            statement = only.of(_links_between(run_id, rows[0], rows[-1]), UNIT_EXCHANGE)
-            for row in await connection.execute(statement):
-                link = Link(row.exchange_id, row.purpose, row.attempt, row.used)
-                links.setdefault(UnitId(row.model, row.condition, row.case_id, row.repeat), []).append(link)
+            linked = (await connection.execute(statement)).all()
+        return await self._linked(rows, linked)
+
+    async def _linked(self, rows: Sequence[AnyRow], linked: Sequence[AnyRow]) -> list[LinkedUnit]:
+        """Return units, given as rows of `STATE_COLUMNS`, with the exchanges of these links."""
+        links: dict[UnitId, list[Link]] = {}
+        for row in linked:
+            link = Link(row.exchange_id, row.purpose, row.attempt, row.used)
+            links.setdefault(UnitId(row.model, row.condition, row.case_id, row.repeat), []).append(link)
         ids = {link.exchange_id for of_unit in links.values() for link in of_unit}
         exchanges = await self.exchanges(ids)
         return [

@@ -19,7 +19,7 @@ from harness.cache.database import Database
 from harness.cache.dialects import Fault, SqliteDialect
 from harness.cache.exchange_rows import unpacked_json
 from harness.cache.parts import Clock, chunks
-from harness.cache.tables import BLOB, CLAIM, DERIVED, MEDIA, RUN, SESSION
+from harness.cache.tables import BLOB, CLAIM, DERIVED, MEDIA, RUN, SESSION, SESSION_LIVE
 from harness.canonical import JSON, unpack
 from harness.errors import StoreError
 from harness.moments import now_us
@@ -85,6 +85,9 @@ async def _clean(connection: AsyncConnection, *, derived: bool, now: int) -> dic
     if derived:
         for table in DERIVED:
             counts["derived"] += (await connection.execute(delete(table))).rowcount
+    # What a session said that ended since; the word of one that was killed is the last that is known of it.
+    ended = select(SESSION.c.id).where(SESSION.c.ended_at_us.is_not(None))
+    await connection.execute(delete(SESSION_LIVE).where(SESSION_LIVE.c.session_id.in_(ended)))
     referred = await _referred(connection)
     kept = set((await connection.execute(select(BLOB.c.sha256))).scalars())
     unused = sorted(kept - referred)

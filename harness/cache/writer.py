@@ -33,6 +33,7 @@ class _Op:
     done: asyncio.Future[Any]
     on_orphan: Callable[[Any], None] | None
     alone: bool
+    light: bool
 
 
 class Writer:
@@ -64,16 +65,19 @@ class Writer:
         *,
         on_orphan: Callable[[Result], None] | None = None,
         alone: bool = False,
+        light: bool = False,
     ) -> Result:
         """Write an entry and return its result after the commit.
 
         Entries of one `apply` that wait at the same time are given to it together, in order; it must be
         the same function each time. `on_orphan` gets the result when the caller was cancelled but the
         entry was committed. `alone`: in a transaction of its own, and `apply` is called once at most.
+        `light`: nobody misses it, so that where nothing else is to be written it is tried once, and its
+        failure is nobody else's.
         Raises StoreError when it was not committed, CommitUnknownError when nobody can say, and what `apply`
         raises.
         """
-        done = self.enqueue(apply, item, on_orphan=on_orphan, alone=alone)
+        done = self.enqueue(apply, item, on_orphan=on_orphan, alone=alone, light=light)
         try:
             return await done
         except asyncio.CancelledError:
@@ -89,13 +93,14 @@ class Writer:
         *,
         on_orphan: Callable[[Result], None] | None = None,
         alone: bool = False,
+        light: bool = False,
     ) -> asyncio.Future[Result]:
         """Queue an entry without waiting for it. Raises StoreError where nothing can be written."""
         self._database.writable()
         if self._task is None or self._task.done() or self._stopped:
             raise StoreError(f"the store {self._database.place!r} is closed")
         done: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        self._queue.append(_Op(apply, item, done, on_orphan, alone))
+        self._queue.append(_Op(apply, item, done, on_orphan, alone, light))
         self._wake.set()
         return done
 
@@ -127,16 +132,19 @@ class Writer:
 
     async def _write(self, group: Sequence[_Op]) -> None:
         """Commit a group; when it fails for the sake of one entry, commit the others one by one."""
+        light = all(op.light for op in group)
         try:
-            error = await self._commit(group)
-            for _ in range(LOST_TRIES if not group[0].alone else 0):
+            error = await self._commit(group, patient=not light)
+            for _ in range(0 if group[0].alone or light else LOST_TRIES):
                 if error is None or not await self._database.comes_back(error):
                     break
                 # Nothing of the group was committed; it was paid for, and is still at hand.
                 error = await self._commit(group)
             if error is None:
                 return
-            if self._fails_everything(error):
+            if light:
+                _fail(group, self._as_harness_error(error))
+            elif self._fails_everything(error):
                 logger.error("the store cannot be written: %s", type(error).__name__)
                 shown = self._as_harness_error(error)
                 _fail(group, shown)
@@ -158,7 +166,7 @@ class Writer:
                 ),
             )
 
-    async def _commit(self, group: Sequence[_Op]) -> Exception | None:
+    async def _commit(self, group: Sequence[_Op], *, patient: bool = True) -> Exception | None:
         kinds: dict[Apply[Any, Any], list[_Op]] = {}
         for op in group:
             kinds.setdefault(op.apply, []).append(op)
@@ -171,7 +179,7 @@ class Writer:
             return results
 
         try:
-            results = await self._database.write(work)
+            results = await self._database.write(work, patient=patient)
         except Exception as error:  # noqa: BLE001  whatever one entry does, the writer must go on
             return error
         for op, result in results:

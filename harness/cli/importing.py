@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +15,11 @@ from typing import Any
 from harness import __version__, exit_codes
 from harness.budget import NOTHING_SENT
 from harness.cache.location import display, find_store
+from harness.cache.owner import this_process
 from harness.cache.rows import Run
 from harness.cache.runs import LATEST
 from harness.cache.store import Store
+from harness.canonical import JSON
 from harness.case_spool import case_ids
 from harness.cli.going_on import told_when_interrupted, where_again
 from harness.cli.import_report import named_facts, print_counts, tell_notes
@@ -34,6 +37,8 @@ from harness.imports.reader import AnswerReader, ImportFile, Named
 from harness.imports.registry import AUTO, detect, get_format, refuse_pickle
 from harness.imports.source import SourceFile
 from harness.imports.turns import Check, turn
+from harness.live_state import import_state
+from harness.live_telling import telling
 from harness.moments import now_us
 from harness.outcomes import INCOMPLETE, UnitOutcome
 
@@ -266,10 +271,12 @@ async def _store_in_turn(
     code, ending = exit_codes.FAILED, dict[str, Any]()
     try:
         importer = Importer(store, run, session, job.comparison(store, run.id, digests), check)
-        stored = await importer.add(job.reader())
-        _check_unchanged(job, digests)
-        if not await importer.is_finished(stored):
-            await importer.finish()
+        began_s = time.monotonic()
+        async with telling(store, session, lambda: _told(importer, began_s), say):
+            stored = await importer.add(job.reader())
+            _check_unchanged(job, digests)
+            if not await importer.is_finished(stored):
+                await importer.finish()
         outcomes = await _outcomes(store, run, manifest.n_units)
         code = exit_codes.INCOMPLETE if any(outcomes[one] for one in INCOMPLETE) else exit_codes.OK
         ending = {**NOTHING_SENT, "import": {**info["import"], **_stored_facts(stored)}}
@@ -287,6 +294,11 @@ async def _store_in_turn(
         "outcomes": shown,
         "incomplete": left,
     }
+
+
+def _told(importer: Importer, began_s: float) -> Mapping[str, JSON]:
+    answers = importer.stored.added + importer.stored.known
+    return import_state(this_process(), answers=answers, elapsed_s=time.monotonic() - began_s)
 
 
 def _check_unchanged(job: _Job, digests: Sequence[str]) -> None:

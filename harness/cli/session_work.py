@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -14,13 +15,18 @@ from tqdm import tqdm
 
 from harness import exit_codes
 from harness.budget import NOTHING_SENT
+from harness.cache.owner import this_process
+from harness.cache.rows import UnitId
 from harness.cache.store import Store
 from harness.canonical import JSON
 from harness.cli.going_on import Invocation
 from harness.cli.options import say
 from harness.cli.progress import POLL_S, Progress
+from harness.live_state import Observed, Tally, live_state
+from harness.live_telling import telling
 from harness.media import Media, load
 from harness.open_files import file_limit
+from harness.outcomes import UnitOutcome
 from harness.planning import Plan
 from harness.run_opening import Opening
 from harness.session import Live, Stop, exit_code, live_session, run_units, session_info
@@ -54,8 +60,14 @@ async def work_on(
         return Ended(code)
     code = exit_codes.FAILED
     ending: dict[str, JSON] = {}
+    tally = Tally(opening.open_by_model)
     try:
         with Progress(opening.open_by_model, key_variables(plan)) as progress:
+
+            def on_unit(unit: UnitId, outcome: UnitOutcome) -> None:
+                progress.unit_done(unit, outcome)
+                tally.unit_done(unit, outcome)
+
             async with live_session(
                 store,
                 plan,
@@ -63,10 +75,11 @@ async def work_on(
                 invocation.session,
                 session_id=session_id,
                 keys=keys,
-                on_unit=progress.unit_done,
+                on_unit=on_unit,
             ) as live:
                 _say_few_files(live, progress)
-                interrupted = await _watched(live, opening, progress)
+                told = _Telling(store, session_id, live, tally, progress)
+                interrupted = await _watched(opening, told)
                 ending = _ending(live)
         _say_spending(live)  # below the bars
         totals = await read_totals(store, opening.run.id, opening.states.wanted)
@@ -92,24 +105,57 @@ def _say_few_files(live: Live, progress: Progress) -> None:
         )
 
 
-async def _watched(live: Live, opening: Opening, progress: Progress) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Telling:
+    """A session at work, and where it shows what it is doing: on stderr, and in the store for others."""
+
+    store: Store
+    session: int
+    live: Live
+    tally: Tally
+    progress: Progress
+
+    def shown(self) -> None:
+        """Show it on stderr."""
+        self.progress.refresh(self.live.pools, self.live.budget, self.live.client.claim_waits)
+
+    def state(self, began_s: float, stop: Stop) -> Mapping[str, JSON]:
+        """Return it as others are told."""
+        client, counts = self.live.client, self.live.client.counts
+        seen = Observed(
+            self.live.pools,
+            self.live.budget,
+            client.claim_waits,
+            counts.sends,
+            counts.served,
+            counts.causes,
+            self.tally,
+        )
+        elapsed_s = time.monotonic() - began_s
+        return live_state(seen, this_process(), elapsed_s=elapsed_s, stopping=stop.soon.is_set())
+
+
+async def _watched(opening: Opening, told: _Telling) -> bool:
     """Run the units while signals are obeyed and progress is shown; True if it was interrupted."""
     stop = Stop()
+    began_s = time.monotonic()
 
     async def show() -> None:
         while True:
-            progress.refresh(live.pools, live.budget, live.client.claim_waits)
+            told.shown()
             await asyncio.sleep(POLL_S)
 
     shown = asyncio.create_task(show(), name="progress")
     try:
-        with _signals(stop):
-            return await run_units(live, opening.work, stop)
+        state = partial(told.state, began_s, stop)
+        async with telling(told.store, told.session, state, told.progress.write):
+            with _signals(stop):
+                return await run_units(told.live, opening.work, stop)
     finally:
         shown.cancel()
         with suppress(asyncio.CancelledError):
             await shown
-        progress.refresh(live.pools, live.budget, live.client.claim_waits)
+        told.shown()
 
 
 @contextmanager

@@ -8,33 +8,29 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import click
 
-from harness.budget import summed
 from harness.cache.location import display, find_store
-from harness.cache.rows import Run, Session
+from harness.cache.rows import Run
 from harness.cache.store import Store
 from harness.cache.unit_marks import UnitCount
 from harness.cli.options import config_option, json_option, print_json, printable, say, store_option, wrapped
 from harness.cli.step_told import step_facts, step_lines
 from harness.cli.tables import Column, named_lines, terminal_width
 from harness.config import load_config
-from harness.errors import StoreError
+from harness.live_state import read_state
 from harness.manifest import Manifest, read_manifest
-from harness.moments import shown_moment
-from harness.offline.spending import spent_by_model
+from harness.moments import now_us
+from harness.offline.session_counts import Facts, counted_sessions, session_facts, spending
 from harness.offline.step_runs import steps_over
 from harness.outcomes import INCOMPLETE, USABLE, UnitOutcome
 from harness.served_models import served_as, served_notes, together
+from harness.session_standing import Standing, standing, told_s_ago
 
 _FLAGS = {
     "synthetic": "SYNTHETIC cases", "simulated": "SIMULATED models", "imported": "IMPORTED answers",
 }
-
-Facts: TypeAlias = dict[str, Any]
-"""What `--json` prints."""
 
 
 @click.command("status", epilog="Example: harness status latest")
@@ -77,8 +73,8 @@ async def _one_run(url: str, reference: str) -> Facts:
             }
             for name in manifest.models
         ]
-        counted = await _counted_sessions(store, run, summary["sessions"])
-    return {**summary, "sessions": counted, "models": models, "spent": _spending(counted)}
+        counted = await _standing_sessions(store, run)
+    return {**summary, "sessions": counted, "models": models, "spent": spending(counted)}
 
 
 async def _summary(store: Store, run: Run, runs: Sequence[Run]) -> Facts:
@@ -100,80 +96,24 @@ async def _summary(store: Store, run: Run, runs: Sequence[Run]) -> Facts:
         ],
         "units": manifest.n_units,
         "done": done,
-        "sessions": [_session_facts(session) for session in sessions],
+        "sessions": [session_facts(session) for session in sessions],
     }
 
 
-async def _counted_sessions(store: Store, run: Run, facts: Sequence[Facts]) -> list[Facts]:
-    """Return the sessions, those that did not count their sends at their end by what they stored.
-
-    They were killed, are at work, or failed. `counted` says where the counts are from: "end" or "exchanges",
-    null where an exchange is damaged.
-    """
+async def _standing_sessions(store: Store, run: Run) -> list[Facts]:
+    """Return the sessions, counted, with how each stands and what it told of itself last."""
     sessions = await store.sessions(run.id)
+    live = {one.session: one for one in await store.live_sessions(run.id)}
     found = []
-    for session, known in zip(sessions, facts, strict=False):
-        if known["spent_by_model"] is not None or known["sends"] == 0:
-            found.append(known | {"counted": "end"})
-            continue
-        try:
-            spent = await spent_by_model(store, run, session, sessions)
-        except StoreError as error:
-            say(f"note: session {session.id} is not counted: {error}")
-            found.append(known | {"counted": None})
-            continue
-        total = summed(spent.values())
-        counts = {
-            "sends": total.sends,
-            "spent_usd": total.usd,
-            "unknown_cost_sends": total.unknown,
-            "at_most_usd": None,  # what was in flight is not stored
-            "spent_by_model": {name: one.to_json() for name, one in sorted(spent.items())},
-        }
-        found.append(known | counts | {"counted": "exchanges"})
+    for session, facts in zip(sessions, await counted_sessions(store, run, sessions, say), strict=True):
+        told = live.get(session.id)
+        state = None if told is None else read_state(told.state)
+        ago_s = told_s_ago(session, told, now_us())
+        now = None if state is None or session.ended_at_us is not None else state.in_flight
+        stands = standing(session, state, ago_s)
+        ago = None if told is None else round(ago_s, 1)
+        found.append(facts | {"standing": stands.value, "in_flight": now, "told_s_ago": ago})
     return found
-
-
-def _spending(sessions: Sequence[Facts]) -> Facts:
-    """Return what all sessions spent by model, reformatters among them.
-
-    `usd` is null where the cost of a send is unknown. `from_exchanges` are sessions that were counted by what
-    they stored, `uncounted` those with a damaged exchange.
-    """
-    models: dict[str, Facts] = {}
-    for session in sessions:
-        for name, one in (session["spent_by_model"] or {}).items():
-            known = models.setdefault(name, {"known_usd": 0.0, "sends": 0, "unknown": 0})
-            for field in known:
-                known[field] += one[field]
-    rows = [
-        {"model": name, "usd": None if one["unknown"] else one["known_usd"], **one}
-        for name, one in sorted(models.items())
-    ]
-    return {
-        "models": rows,
-        "from_exchanges": [one["id"] for one in sessions if one["counted"] == "exchanges"],
-        "uncounted": [one["id"] for one in sessions if one["counted"] is None],
-    }
-
-
-def _session_facts(session: Session) -> Facts:
-    ended = None if session.ended_at_us is None else shown_moment(session.ended_at_us)
-    return {
-        "id": session.id,
-        "started": shown_moment(session.started_at_us),
-        "ended": ended,
-        "exit": session.exit_code,
-        "shard": session.info.get("shard"),
-        "sends": session.info.get("sends"),
-        "spent_usd": session.info.get("spent_usd"),
-        "unknown_cost_sends": session.info.get("unknown_cost_sends"),
-        "at_most_usd": session.info.get("at_most_usd"),
-        "cut_off": session.info.get("cut_off"),
-        "spent_by_model": session.info.get("spent_by_model"),
-        "closed": session.info.get("closed"),
-        "import": session.info.get("import"),
-    }
 
 
 def _model_facts(
@@ -239,7 +179,7 @@ def _print_run(facts: Facts) -> None:
         click.echo(_reason(printable(f"  {note}")))
     _print_spent(facts["spent"])
     for session in facts["sessions"]:
-        ended = session["ended"] or "now: still running, or killed"
+        ended = session["ended"] or _now(session)
         code = "" if session["exit"] is None else f", exit {session['exit']}"
         shard = f", shard {session['shard']}" if session["shard"] else ""
         click.echo(f"  session {session['id']}: {session['started']} to {ended}{code}{shard}")
@@ -247,6 +187,17 @@ def _print_run(facts: Facts) -> None:
             version = f" {file['tool_version']}" if file["tool_version"] else ""
             line = f"    imported {file['name']!r} ({file['format']}{version}, sha256 {file['sha256'][:12]})"
             click.echo(printable(line))
+
+
+def _now(session: Facts) -> str:
+    """Return how a session without an end stands."""
+    if session["standing"] == Standing.KILLED:
+        return "an unknown end: it was killed"
+    ago = "" if session["told_s_ago"] is None else f", told {session['told_s_ago']:.0f} s ago"
+    if session["standing"] == Standing.SILENT:
+        return f"now: still running, or killed{ago}"
+    flying = "" if session["in_flight"] is None else f", {session['in_flight']} in flight"
+    return f"now: {session['standing']}{flying}{ago}"
 
 
 def _reason(line: str) -> str:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import shlex
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,30 +19,86 @@ from harness.cache.location import display, find_store
 from harness.cli.options import config_option, say, store_option
 from harness.config import load_config
 
+if TYPE_CHECKING:
+    from harness.cache.store import Store
 
-@click.command("view", epilog="Example: harness view --port 8731")
+_WARMED_S = 2.0
+"""How long the link waits, at most, until the units of the run that is looked at first are in memory."""
+_UNENCRYPTED = (
+    "warning: other machines can reach these pages; the line is not encrypted: who has the link, or listens "
+    "on the way, reads cases and answers of patients; without --host, an ssh tunnel is told that is safer"
+)
+
+
+@click.command("view", epilog="Example: harness view night --port 8731")
+@click.argument("run", required=False)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Default: a free one.")
+@click.option(
+    "--host", metavar="ADDRESS", default="127.0.0.1", help="Where to listen. Default: this machine alone."
+)
+@click.option("--open/--no-open", "opening", help="Open the page in a browser too. Default: no.")
 @store_option
 @config_option
-def command(port: int, store: str | None, config_path: Path | None) -> None:
+def command(
+    run: str | None, port: int, host: str, opening: bool, store: str | None, config_path: Path | None
+) -> None:
     """Show runs, answers and exchanges in a browser, live while a run is at work.
 
-    Prints a link that opens on this machine alone, and serves it until Ctrl-C. Nothing is written.
+    Prints a link that opens on this machine alone, to the page of RUN or to all runs, and serves it until
+    Ctrl-C. Nothing is written to the store.
     """
     url = find_store(store, os.environ, load_config(config_path).store, Path.cwd())
     say(f"store: {display(url)}")
-    asyncio.run(_view(url, port))
+    asyncio.run(_view(url, run, host, port, _open if opening else None))
 
 
-async def _view(url: str, port: int) -> None:
+async def _view(
+    url: str, run: str | None, host: str, port: int, opener: Callable[[str], None] | None
+) -> None:
     from harness.cache.store import Store
     from harness.web.guard import Access
-    from harness.web.serving import LOOPBACK, listen, serve
+    from harness.web.serving import base_address, is_open, listen, names_of, serve
+    from harness.web.viewing.library import Library
     from harness.web.viewing.site import viewer
 
     async with await Store.open(url, create=False, only_read=True, warn=say) as opened:
-        listening = listen(LOOPBACK, port)
-        token, bound = secrets.token_urlsafe(24), listening.getsockname()[1]
-        app = viewer(opened, Access(token, cookie=f"harness-{bound}"))
-        click.echo(f"http://{LOOPBACK}:{bound}/?token={token}")
-        await serve(app, listening)
+        token = secrets.token_urlsafe(24)
+        place = await _place(opened, run, token)
+        with listen(host, port) as listening:
+            bound, reachable = listening.getsockname()[1], is_open(listening)
+            access = Access(
+                token,
+                cookie=f"harness-{bound}",
+                hosts=names_of(host, listening),
+                any_address=reachable,
+            )
+            library = Library(opened)
+            await library.warm(_WARMED_S, run)
+            app = viewer(opened, access, library)
+            say(_UNENCRYPTED if reachable else f"note: from another machine, first: `{_tunnel(bound)}`")
+            say("open this link; Ctrl-C ends it:")
+            link = base_address(host, listening) + place
+            click.echo(link)
+            if opener is not None:
+                opener(link)
+            await serve(app, listening)
+    say("the pages are closed")
+
+
+async def _place(store: Store, run: str | None, token: str) -> str:
+    """Return path and query of the first page. Raises UnknownNameError, StoreError."""
+    from harness.web.links import link
+
+    if run is None:
+        return link("/", token=token)
+    return link("/run", run=(await store.find_run(run)).name, token=token)
+
+
+def _tunnel(port: int) -> str:
+    """Return the command by which another machine reaches a port of this one."""
+    return shlex.join(["ssh", "-N", "-L", f"{port}:127.0.0.1:{port}", socket.gethostname()])
+
+
+def _open(link: str) -> None:
+    """Open a link without waiting: a browser in the terminal lives as long as it is looked at."""
+    threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()

@@ -55,10 +55,12 @@ class Importer:
         self._comparison = comparison
         self._check = check
         self._fresh = False
+        self.stored = Stored()
+        """What `add` has come to so far."""
 
     async def add(self, reader: AnswerReader) -> Stored:
         """Store what is new. What is there already is left as it is, or linked to this run too."""
-        stored = Stored()
+        stored = self.stored
         self._fresh = not await self._store.count_units(self._run.id)
         async for batch in self._comparison.batches(reader):
             await self._check()

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from harness.budget import Spending
-from harness.cache.rows import NewExchange, Run, Session
+from harness.cache.rows import Exchange, NewExchange, Run, Session
 from harness.cache.store import Store
 from harness.costs import send_cost_usd
-from harness.manifest import read_manifest
+from harness.manifest import Manifest, read_manifest
 from harness.offline.sends import read_cost_usd
 from harness.offline.stored_run import models_of
 from harness.providers.reading import read_exchange
 from harness.settings import IMPORTED, Model, Price
+
+_READ_AT_ONCE: Final = 100
+"""Exchanges that are read in a thread at a time: an event loop that shows pages goes on meanwhile."""
 
 
 async def spent_by_model(
@@ -29,13 +34,28 @@ async def spent_by_model(
     for one in (*sessions, session):
         models |= models_of(one)
     spent: dict[str, Spending] = {}
-    async for of_unit, exchange in store.sent_in_session(run.id, session.id):
+    waiting: list[tuple[str | None, Exchange]] = []
+    async for sent in store.sent_in_session(run.id, session.id):
+        waiting.append(sent)
+        if len(waiting) >= _READ_AT_ONCE:
+            await asyncio.to_thread(_add, waiting, manifest, models, spent)
+            waiting = []
+    await asyncio.to_thread(_add, waiting, manifest, models, spent)
+    return spent
+
+
+def _add(
+    many: Sequence[tuple[str | None, Exchange]],
+    manifest: Manifest,
+    models: Mapping[str, Model],
+    spent: dict[str, Spending],
+) -> None:
+    for of_unit, exchange in many:
         data = exchange.data
         if data.adapter == IMPORTED:
             continue
         name = data.model if of_unit is None else manifest.asked_model(of_unit, data.purpose)
         spent.setdefault(name, Spending()).add(_cost_usd(data, models.get(name)))
-    return spent
 
 
 def _cost_usd(data: NewExchange, model: Model | None) -> float | None:

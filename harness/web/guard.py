@@ -13,6 +13,7 @@ import logging
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 from urllib.parse import unquote_plus
 
@@ -21,9 +22,10 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+import harness
 from harness.web.links import Query
 from harness.web.pages import page
-from harness.web.request_body import Body
+from harness.web.request_body import BODY_S, Body
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
@@ -53,6 +55,7 @@ _NO_LINK: Final = (
     "command again for a new one"
 )
 
+_CODE: Final = Path(harness.__file__).parent
 _log = logging.getLogger(__name__)
 
 
@@ -63,7 +66,8 @@ class Access:
     `token`: opens all pages, as `?token=` once and then by a cookie of the name `cookie`, which should hold
     the port (browsers do not keep the cookies of ports apart); None: the routes check a token in their path
     themselves. `hosts`: names beside loopback by which the site is called, in lower case, IPv6 in brackets;
-    `any_address`: it may be called by any address in numbers (no name that somebody else owns) too.
+    `any_address`: it may be called by any address in numbers (no name that somebody else owns)
+    too. `max_body_bytes`, `body_s`: how long a form may be, and how many seconds it may take to come.
     """
 
     token: str | None
@@ -71,6 +75,7 @@ class Access:
     hosts: frozenset[str] = frozenset()
     any_address: bool = False
     max_body_bytes: int = MAX_BODY_BYTES
+    body_s: float = BODY_S
 
 
 class Guard:
@@ -87,16 +92,14 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        sending, body = (
-            _Sending(send),
-            Body(receive, HTTPConnection(scope).headers, self._access.max_body_bytes),
-        )
+        request, sending = HTTPConnection(scope), _Sending(send)
+        body = Body(receive, request.headers, self._access.max_body_bytes, self._access.body_s)
         if body.too_long:
             await body.drain()
             await body.refusal()(scope, receive, sending)
             return
         try:
-            await (self._refusal(HTTPConnection(scope)) or self._app)(scope, body, sending)
+            await (self._refusal(request) or self._app)(scope, body, sending)
         except ClientDisconnect:
             return
         except Exception as error:  # noqa: BLE001 - told without its text, which may quote a case
@@ -227,10 +230,12 @@ def _without_token(request: HTTPConnection) -> str:
 
 def _kind(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if "/harness/" in frame.filename.replace("\\", "/")]
-    last = (ours or frames)[-1]
-    place = last.filename.replace("\\", "/").rpartition("/harness/")[2]
-    return f"{type(error).__name__} in {last.name} ({place}:{last.lineno}); please report it"
+    last = next(
+        (frame for frame in reversed(frames) if Path(frame.filename).is_relative_to(_CODE)), frames[-1]
+    )
+    return (
+        f"{type(error).__name__} in {last.name} ({Path(last.filename).name}:{last.lineno}); please report it"
+    )
 
 
 def _where(error: Exception) -> str:

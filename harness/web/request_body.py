@@ -13,7 +13,7 @@ from starlette.types import Message, Receive
 from harness.web.pages import page
 
 BODY_S: Final = 20.0
-"""Seconds within which a body must have come."""
+"""Seconds within which a body must have come, unless told otherwise."""
 _DRAINED_BYTES: Final = 8 * 1_048_576
 _DRAINED_S: Final = 2.0
 _CLOSE: Final = {"connection": "close"}
@@ -26,9 +26,7 @@ class Body:
     dropped first, within bounds.
     """
 
-    def __init__(
-        self, receive: Receive, headers: Headers, max_bytes: int, *, within_s: float = BODY_S
-    ) -> None:
+    def __init__(self, receive: Receive, headers: Headers, max_bytes: int, within_s: float) -> None:
         self._receive = receive
         self._max = max_bytes
         self._within_s = within_s

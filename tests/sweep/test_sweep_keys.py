@@ -17,8 +17,10 @@ from contract.dialects import dialect_of
 from contract.test_contract_arrivals import streams
 from scripted_replies import Arrival, Behaviour, status_reply
 from scripted_server import ScriptedServer
+from site_crawler import crawled
 from sweep.echoes import FORMS, PLACES, STREAMED, found_in, leaking_files, spelled
 from sweep_kit import Done, case_number, harness, records, run_args, write_cases
+from web_site import view_site
 
 from harness.availability import check_known
 from harness.cli.main import COMMANDS
@@ -167,11 +169,21 @@ def test_a_run_full_of_echoed_keys_leaves_none_anywhere(
             for style in ((), ("--json",))
         ),
     ]
+    check_no_page_holds_a_key(tmp_path / "store.sqlite3")
     assert [done.code for done in (*exports, *told[:5])] == [0] * 8
     check_said(*exports, *told)
     assert leaking_files(tmp_path, ALL) == {}
     assert found_in(caplog.text.encode("utf-8", "surrogatepass"), ALL) == []
     check_it_was_full_of_errors(tmp_path)
+
+
+def check_no_page_holds_a_key(store: Path) -> None:
+    """What a browser gets of `harness view`: pages, exchanges as they came, headers."""
+    with view_site(store) as site, site.client() as client:
+        pages = crawled(client, each=4 * CASES)
+    assert [page.address for page in pages if found_in(page.body + str(page.headers).encode(), ALL)] == []
+    assert [page.address for page in pages if page.status >= 500] == []
+    assert len(pages) > 5
 
 
 def check_it_was_full_of_errors(folder: Path) -> None:
@@ -288,7 +300,8 @@ def test_a_key_that_was_given_as_an_argument_is_not_repeated(tmp_path: Path) -> 
 def test_every_command_that_shows_what_is_stored_was_asked() -> None:
     """A new command belongs into the run above, or here, where it shows nothing of an exchange."""
     asked = {
-        "run", "status", "score", "explain", "export", "report", "compare", "models", "store", "doctor"
+        "run", "status", "score", "explain", "export", "report", "compare", "models", "store", "doctor",
+        "view",
     }  # fmt: skip
     like_run = {"resume", "step"}  # they work, and show what they did, by the same code
     assert set(COMMANDS) - asked <= {*like_run, "import", "grades", "grade", "benchmarks", "data"}

@@ -101,6 +101,7 @@ class MedLay(Task):
     main_conditions: tuple[str, ...] = ("A",)
     default_params: Mapping[str, JSON] = MappingProxyType({"temperature": 0, "max_tokens": 1024})
     scorer: str = "medlay-1"
+    strata: Sequence[str] = ("modality",)
     conventions: Mapping[str, tuple[str, ...]] = MappingProxyType(
         {"sari": ("hf", "easse"), "rank": tuple(RANKS)}
     )
@@ -177,6 +178,7 @@ class MedLay(Task):
             legend=_LEGEND,
             baseline_notes=NOTES,
             unrelated=PREVALENCE,
+            unit_value="rouge_l",
         )
 
     def prepared(self, conventions: Mapping[str, str]) -> AbstractContextManager[Benchmark]:

@@ -115,6 +115,7 @@ def _attribute_table(condition: str) -> ScoreTable:
         legend=_ATTRIBUTE_LEGEND,
         baseline_notes=_ATTRIBUTE_NOTES,
         shown_in=None if united else ATTRIBUTES,
+        right="exact_match",
     )
 
 
@@ -205,6 +206,7 @@ class PanDent(Task):
             legend=report_scores.REPORT_LEGEND,
             baseline_notes=_REPORT_NOTES,
             unrelated="prevalence",
+            unit_value="rouge_l",
         )
 
     @contextmanager

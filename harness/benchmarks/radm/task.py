@@ -7,7 +7,7 @@ answers stand in an appendix that we do not have: both are ours.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -36,6 +36,7 @@ class RadM(ScoredTask):
     default_params: Mapping[str, JSON] = MappingProxyType({"temperature": 0, "top_k": 1, "top_p": 1})
     """The paper's for all models but o3, which it asked with none of them ("Model Selection")."""
     partial_conditions: frozenset[str] = shown.PARTIAL
+    strata: Sequence[str] = ("subset", "subspecialty", "language", "rare")
 
     def load(self, folder: Path, media: MediaReader | None = None) -> CaseSet:
         """Read a folder of case files. Raises CaseFileError that names the line and the mend."""

@@ -75,6 +75,8 @@ _TABLE: Final = ScoreTable(
             ),
         }
     ),
+    right="fine.exact_match",
+    unit_value="case_f1",
 )
 
 

@@ -209,7 +209,7 @@ async def _item(
 
 def _said(name: str, entries: Sequence[Mapping[str, Any]], is_clip: bool) -> str:
     if not entries:
-        return f"{name} was not sent it"
+        return f"{name} was not sent this"
     first = entries[0]
     if is_clip and "frame" in first:
         return f"{name} was sent {count(len(entries), 'frame')} of it, as images"
@@ -221,7 +221,7 @@ def _said(name: str, entries: Sequence[Mapping[str, Any]], is_clip: bool) -> str
         return f"{name} was sent {count(len(clip['frames']), 'frame')} of it as a video{rate}"
     if first["recipe"] == ORIGINAL:
         return f"{name} was sent the file as it is"
-    return f"{name} was sent it by the recipe {first['recipe']}"
+    return f"{name} was sent this by the recipe {first['recipe']}"
 
 
 async def _strips(

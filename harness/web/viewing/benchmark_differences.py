@@ -132,7 +132,7 @@ def _teeth(finding: Finding, value: JSON, prediction: JSON) -> Labels:
     given = None if prediction is None else teeth_of(tooth_code(cast("Sequence[int]", prediction)))
     groups = [
         _group(
-            f"{name} ({quadrant}1 to {quadrant}8)",
+            f"{name}, {quadrant}1-{quadrant}8",
             [str(tooth) for tooth in truth if tooth // 10 == quadrant],
             None if given is None else [str(tooth) for tooth in given if tooth // 10 == quadrant],
         )
@@ -196,10 +196,10 @@ def text_summary(texts: Texts) -> str:
     if found is None:
         return f"the case has no {texts.reference_title}" if texts.reference is None else ""
     if texts.reference == texts.answer:
-        return f"the answer is the {texts.reference_title}, to the letter"
+        return f"the {texts.answer_title} is the {texts.reference_title}, to the letter"
     if found.spacing_only:
         return f"the words of the {texts.reference_title}; only blanks and line breaks differ"
     return (
         f"{found.shared:,} of the {texts.reference_title}'s {count(found.reference_words, 'word')} stand in "
-        f"the answer in the same order, which has {count(found.answer_words, 'word')}"
+        f"the {texts.answer_title} ({count(found.answer_words, 'word')}) in the same order"
     )

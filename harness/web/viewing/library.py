@@ -1,25 +1,54 @@
-"""The runs of a store as pages need them, read once and kept while nothing changes."""
+"""The runs of a store as pages need them, read once and kept fresh, away from the pages' event loop."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Sequence
-from typing import Final
+import asyncio
+import weakref
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final, TypeVar
 
 from harness.cache.rows import Run
+from harness.cache.runs import LATEST
 from harness.cache.store import Store
-from harness.offline.stored_run import StoredRun, load_run
+from harness.offline.stored_run import StoredRun
+from harness.web.viewing.aside import Aside
+from harness.web.viewing.run_scores import RunScores
+from harness.web.viewing.run_summaries import RunSummary
+from harness.web.viewing.shelf import Shelf
+from harness.web.viewing.unit_index import UnitIndex
 
-_KEPT: Final = 8
-"""Runs whose cases are kept in memory."""
+Result = TypeVar("Result")
+
+PATIENCE_S: Final = 0.2
+"""How long a page waits for an index that is being read."""
 
 
 class Library:
-    """A store, looked at; nothing is written."""
+    """A store, looked at; nothing is written.
+
+    Runs and units are read by a thread of its own, from the same store opened once more: however much there
+    is to read, pages are answered meanwhile. `close` ends it, and so does the application's end (`opened`).
+    """
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._stored: OrderedDict[int, StoredRun] = OrderedDict()
+        url = store.url
+        self._aside: Aside[_Reading] = Aside(lambda: _Reading.open(url))
+        self._asked: dict[tuple[str, str], asyncio.Task[Any]] = {}
+        weakref.finalize(self, self._aside.close)
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """Let pages look at the store; end the thread afterwards."""
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(self._aside.close)
+
+    def close(self) -> None:
+        """End the thread that reads; whatever is asked for later begins another one."""
+        self._aside.close()
 
     async def runs(self) -> Sequence[Run]:
         """Return all runs, oldest first."""
@@ -27,12 +56,83 @@ class Library:
 
     async def stored(self, reference: str) -> StoredRun:
         """Return a run by name, digest prefix or latest. Raises UnknownNameError, StoreError."""
-        run = await self.store.find_run(reference)
-        sessions = await self.store.sessions(run.id)
-        known = self._stored.pop(run.id, None)
-        if known is None or known.sessions != tuple(sessions):
-            known = await load_run(self.store, run)
-        self._stored[run.id] = known
-        while len(self._stored) > _KEPT:
-            self._stored.popitem(last=False)
-        return known
+        return await self._ask(lambda shelf: shelf.stored(reference))
+
+    async def index(self, reference: str) -> UnitIndex:
+        """Return all units of a run, kept fresh while a sweep works on it. Raises as `stored` does.
+
+        The first time, all of them are read: some half a second for 100,000.
+        """
+        return await self._ask(lambda shelf: shelf.index(reference))
+
+    async def soon(self, reference: str) -> UnitIndex | None:
+        """Return the same if that takes no longer than a page may wait, else None: ask again.
+
+        It is read on meanwhile; an error is raised now or the next time.
+        """
+        return await self._soon(("index", reference), lambda: self.index(reference))
+
+    async def summaries(self) -> Sequence[RunSummary] | None:
+        """Return all runs in a few words, the latest first; None where it takes long: ask again."""
+        return await self._soon(("runs", ""), lambda: self._ask(lambda shelf: shelf.summaries()))
+
+    async def scores(self, reference: str) -> tuple[RunScores | None] | None:
+        """Return the main metric of a run, if its stored scores are current; None: ask again."""
+
+        async def ask() -> tuple[RunScores | None]:
+            return (await self._ask(lambda shelf: shelf.scores(reference)),)
+
+        return await self._soon(("scores", reference), ask)
+
+    async def read(self, reference: str, rows: Sequence[int]) -> UnitIndex:
+        """Return the index of a run with the answers of some rows read, which a page is about to show."""
+        return await self._ask(lambda shelf: shelf.read(reference, rows))
+
+    async def warm(self, patience_s: float, reference: str | None = None) -> None:
+        """Read the run that is looked at first, the latest one by default; go on after a while in any case."""
+        task = asyncio.create_task(self.index(reference or LATEST))
+        task.add_done_callback(_take_error)
+        await asyncio.wait([task], timeout=patience_s)
+
+    async def _ask(self, work: Callable[[Shelf], Coroutine[Any, Any, Result]]) -> Result:
+        return await self._aside.run(lambda reading: work(reading.shelf))
+
+    async def _soon(
+        self, name: tuple[str, str], work: Callable[[], Coroutine[Any, Any, Result]]
+    ) -> Result | None:
+        """Return what work comes to, of which there is one at a time of each name; None: not yet."""
+        task: asyncio.Task[Result] | None = self._asked.get(name)
+        if task is None:
+            task = self._asked[name] = asyncio.create_task(work())
+            task.add_done_callback(
+                lambda done: done.cancelled() or done.exception()
+            )  # somebody may ask again
+        done, _ = await asyncio.wait([task], timeout=PATIENCE_S)
+        if not done:
+            return None
+        self._asked.pop(name, None)
+        return await task
+
+
+class _Reading:
+    """The store, opened once more, and what was read of it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.shelf = Shelf(store)
+
+    @classmethod
+    async def open(cls, url: str) -> _Reading:
+        return cls(await Store.open(url, create=False, only_read=True, warn=lambda told: None))
+
+    def stop(self) -> None:
+        self.shelf.stop()
+
+    async def close(self) -> None:
+        await self._store.close()
+
+
+def _take_error(task: asyncio.Task[Any]) -> None:
+    """Let an error that nobody waits for be: whoever asks again gets it, or another answer."""
+    if not task.cancelled():
+        task.exception()

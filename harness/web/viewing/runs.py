@@ -1,4 +1,4 @@
-"""The first page: all runs of the store."""
+"""The first page: all runs of the store, the one that was worked on last first."""
 
 from __future__ import annotations
 
@@ -6,14 +6,26 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from harness.moments import shown_moment
 from harness.web.pages import page
 from harness.web.viewing.library import Library
+from harness.web.viewing.run_summaries import RunSummary
 
 
 def routes(library: Library) -> list[Route]:
     """Return the routes of this module."""
 
     async def runs(request: Request) -> Response:
-        return page("viewing/templates/runs.html", runs=await library.runs())
+        return page("viewing/templates/runs.html", runs=await library.summaries(), ended=ended)
 
     return [Route("/", runs)]
+
+
+def ended(run: RunSummary) -> str:
+    """Return when the last session of a run was, and how it ended."""
+    last = run.last
+    if last is None:
+        return "none yet"
+    if last.ended_at_us is None:
+        return f"since {shown_moment(last.started_at_us)}"
+    return f"{shown_moment(last.ended_at_us)}, exit {last.exit_code}"

@@ -89,7 +89,7 @@ def normalised(case: Case, condition: str, prediction: JSON, grades: Mapping[str
     parts: list[Part] = [changed]
     if report is not None and restated is not None:
         parts.append(compared("against the reference", "reference report", report, "restatement", restated))
-    return Difference(tuple(parts), text_summary(changed).replace("the answer", "the restatement"))
+    return Difference(tuple(parts), text_summary(changed))
 
 
 def translated(case: Case, condition: str, prediction: JSON, grades: Mapping[str, JSON]) -> Difference:

@@ -37,10 +37,13 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Words that stand together. What is missing is the reference's, all else the answer's."""
+    """Words that stand together, and the blanks after them. What is missing is the reference's, all else the
+    answer's; of the reference's line breaks there are none.
+    """
 
     kind: PieceKind
     text: str
+    gap: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,10 @@ def word_difference(reference: str, answer: str) -> WordDifference:
     pieces, shared = [], 0
     for kind, tokens in _runs(ours, theirs):
         text = answer if kind != "missing" else reference
-        pieces.append(Piece(kind, text[tokens[0].start : tokens[-1].end]))
+        whole = text[tokens[0].start : tokens[-1].end]
+        words = whole.rstrip()
+        gap = whole[len(words) :]
+        pieces.append(Piece(kind, words, " " if gap and kind == "missing" else gap))
         shared += _words(tokens) if kind == "same" else 0
     alike = all(piece.kind == "same" for piece in pieces) and not (left_reference or left_answer)
     return WordDifference(
