@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from harness.benchmarks.sheets import GradingTask, Sheet
 from harness.benchmarks.steps import Answer, NoCase
-from harness.cache.rows import UnitId
+from harness.cache.parts import off_the_loop
+from harness.cache.rows import LinkedUnit, UnitId
 from harness.cache.store import Store
+from harness.cache.units import Only
+from harness.grading.masking import Mask
 from harness.grading.plan import Plan, answer_digest
 from harness.offline.new_answers import answer_since
 from harness.offline.replay import ReplayedUnit, Replayer
+from harness.offline.replay_stream import replay_units
 from harness.offline.stored_run import StoredRun
 from harness.outcomes import USABLE
+
+_WORTH: Final = 8
+"""So many times as long as compressing a byte takes it to read an answer, and to look for names in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerNow:
-    """What is shown of an item: the sheet before names are hidden in it, or why there is none.
+    """What is shown of an item, with names of models hidden in what they wrote, or why there is nothing.
 
     `answer` is the digest of the prediction, by which another answer is noticed; `names_hidden` counts names
     of models that were hidden in the sheet.
     """
 
     made: Sheet | NoCase
+    names_hidden: int
     answer: str
-    names_hidden: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +53,14 @@ class AnswersNow:
     for now.
     """
 
-    def __init__(self, store: Store, stored: StoredRun, task: GradingTask, plan: Plan) -> None:
+    def __init__(
+        self, store: Store, stored: StoredRun, task: GradingTask, plan: Plan, mask: Mask
+    ) -> None:
         self._store = store
         self._stored = stored
         self._task = task
         self._plan = plan
+        self._mask = mask
         self._numbers = {item.unit: number for number, item in enumerate(plan.items)}
         self._replayer = Replayer(stored)
         self._known: dict[UnitId, tuple[int, str | None]] = {}
@@ -68,26 +79,45 @@ class AnswersNow:
         """Return what is shown of an item as it is answered now."""
         unit = self._plan.items[number].unit
         linked = await self._store.linked_unit(self._stored.run.id, unit)
-        replayed = self._replayer.replay(unit, linked)
-        if linked is not None and linked.state.again_after:
-            self.since[number] = answer_since(self._replayer, unit, linked) or 0
-        found = AnswerNow(
-            shown_of(self._stored, self._task, replayed), answer_digest(replayed.result.prediction)
+        size = sum(len(one.data.raw.body) for _, one in linked.links) if linked is not None else 0
+        found, since = await off_the_loop(
+            lambda: self._made(self._replayer.replay(unit, linked), linked), size * _WORTH
         )
-        if isinstance(found.made, NoCase):
-            self.gone[number] = found.made.why
-        else:
-            self.gone.pop(number, None)
+        self._note(number, found, since)
         return found
 
     async def survey(self) -> Survey:
         """Read every item once."""
         others = hidden = 0
-        for number, item in enumerate(self._plan.items):
-            now = await self.read(number)
-            others += not isinstance(now.made, NoCase) and now.answer != item.answer
+        only = Only(frozenset(self._plan.models), frozenset(self._plan.conditions))
+        async for replayed in replay_units(self._store, self._stored, self._replayer, only=only):
+            number = self._numbers.get(replayed.unit)
+            if number is None:
+                continue
+            linked = None if replayed.state is None else LinkedUnit(replayed.state, replayed.links)
+            now, since = self._made(replayed, linked)
+            self._note(number, now, since)
+            others += not isinstance(now.made, NoCase) and now.answer != self._plan.items[number].answer
             hidden += now.names_hidden
         return Survey(others, hidden)
+
+    def _made(self, replayed: ReplayedUnit, linked: LinkedUnit | None) -> tuple[AnswerNow, int | None]:
+        """Return what is shown of a unit, and since when if it was asked again."""
+        since = None
+        if linked is not None and linked.state.again_after:
+            since = answer_since(self._replayer, replayed.unit, linked) or 0
+        made, answer = shown_of(self._stored, self._task, replayed), answer_digest(replayed.result.prediction)
+        if isinstance(made, NoCase):
+            return AnswerNow(made, 0, answer), since
+        return AnswerNow(*self._mask.sheet(made), answer), since
+
+    def _note(self, number: int, found: AnswerNow, since: int | None) -> None:
+        if since is not None:
+            self.since[number] = since
+        if isinstance(found.made, NoCase):
+            self.gone[number] = found.made.why
+        else:
+            self.gone.pop(number, None)
 
 
 def shown_of(stored: StoredRun, task: GradingTask, replayed: ReplayedUnit) -> Sheet | NoCase:

@@ -25,6 +25,7 @@ from harness.grading.book import Book
 from harness.grading.calibration import ended_round
 from harness.grading.checking import questions_of
 from harness.grading.course import Course
+from harness.grading.masking import Mask, names_of
 from harness.grading.order import rater_order
 from harness.grading.seats import Seat
 from harness.grading.shown import Disagreement, Overview, Phase, Progress, SheetMedium, SheetState, Shown
@@ -46,7 +47,7 @@ class Desk(Course):
     """One grading, opened on a store. Make one with `Desk.open`; it lives as long as the store is open."""
 
     def __init__(
-        self, store: Store, grading: StoredGrading, stored: StoredRun, task: GradingTask,
+        self, store: Store, grading: StoredGrading, stored: StoredRun, task: GradingTask, mask: Mask,
         *, clock: Callable[[], int] = now_us,
     ) -> None:  # fmt: skip
         super().__init__(store, grading, clock=clock)
@@ -54,7 +55,7 @@ class Desk(Course):
         self.task = task
         numbers = {item.unit: number for number, item in enumerate(self.plan.items)}
         self._book = Book(numbers, frozenset({*self.plan.raters, CONSENSUS}))
-        self._answers = AnswersNow(store, stored, task, self.plan)
+        self._answers = AnswersNow(store, stored, task, self.plan, mask)
         self._standing = Standing(self.plan, task, self._book, self._answers, questions_of(stored))
         self._cases = {number: item.unit.case_id for number, item in enumerate(self.plan.items)}
         self._orders: dict[tuple[str, int], Sequence[int]] = {}
@@ -72,7 +73,9 @@ class Desk(Course):
             raise ConfigError(
                 f"{stored.benchmark.name} has no task {name!r} here, which grading {grading.name!r} is of"
             )
-        desk = cls(store, grading, stored, task, clock=clock)
+        counted = (await store.count_served(run.id)).values()
+        mask = Mask(names_of(stored, {name for one in counted for _, name in one if name is not None}))
+        desk = cls(store, grading, stored, task, mask, clock=clock)
         await desk.refresh()
         return desk
 
