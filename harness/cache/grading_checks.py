@@ -24,7 +24,7 @@ async def grading_problems(connection: AsyncConnection, row: AnyRow) -> list[str
         except (zlib.error, ValueError):
             documents[name] = None
         if not isinstance(documents[name], dict):
-            problems.append(f"the {name} of grading {row.name!r} are damaged")
+            problems.append(f"grading {row.name!r} has damaged {name}")
     known = (await connection.execute(select(RUN.c.id).where(RUN.c.id == row.run_id))).scalar_one_or_none()
     if known is None:
         return [*problems, f"grading {row.name!r} is of run {row.run_id}, which does not exist"]
@@ -36,7 +36,7 @@ async def grading_problems(connection: AsyncConnection, row: AnyRow) -> list[str
         return [f"the settings of grading {row.name!r} do not say which answers it is about"]
     missing = await _missing(connection, row.run_id, items)
     if missing:
-        return [f"grading {row.name!r} is about {missing} units that run {row.run_id} does not have"]
+        return [f"grading {row.name!r} is about units that run {row.run_id} does not have: {missing}"]
     return []
 
 

@@ -10,10 +10,12 @@ from harness.benchmarks.steps import Answer, NoCase
 from harness.cache.parts import off_the_loop
 from harness.cache.rows import LinkedUnit, UnitId
 from harness.cache.store import Store
+from harness.cache.units import Only
 from harness.grading.masking import Mask
 from harness.grading.plan import Plan, answer_digest
 from harness.offline.new_answers import answer_since
 from harness.offline.replay import ReplayedUnit, Replayer
+from harness.offline.replay_stream import replay_units
 from harness.offline.stored_run import StoredRun
 from harness.outcomes import USABLE
 
@@ -78,34 +80,44 @@ class AnswersNow:
         unit = self._plan.items[number].unit
         linked = await self._store.linked_unit(self._stored.run.id, unit)
         size = sum(len(one.data.raw.body) for _, one in linked.links) if linked is not None else 0
-        found, since = await off_the_loop(lambda: self._read(unit, linked), size * _WORTH)
+        found, since = await off_the_loop(
+            lambda: self._made(self._replayer.replay(unit, linked), linked), size * _WORTH
+        )
+        self._note(number, found, since)
+        return found
+
+    async def survey(self) -> Survey:
+        """Read every item once."""
+        others = hidden = 0
+        only = Only(frozenset(self._plan.models), frozenset(self._plan.conditions))
+        async for replayed in replay_units(self._store, self._stored, self._replayer, only=only):
+            number = self._numbers.get(replayed.unit)
+            if number is None:
+                continue
+            linked = None if replayed.state is None else LinkedUnit(replayed.state, replayed.links)
+            now, since = self._made(replayed, linked)
+            self._note(number, now, since)
+            others += not isinstance(now.made, NoCase) and now.answer != self._plan.items[number].answer
+            hidden += now.names_hidden
+        return Survey(others, hidden)
+
+    def _made(self, replayed: ReplayedUnit, linked: LinkedUnit | None) -> tuple[AnswerNow, int | None]:
+        """Return what is shown of a unit, and since when if it was asked again."""
+        since = None
+        if linked is not None and linked.state.again_after:
+            since = answer_since(self._replayer, replayed.unit, linked) or 0
+        made, answer = shown_of(self._stored, self._task, replayed), answer_digest(replayed.result.prediction)
+        if isinstance(made, NoCase):
+            return AnswerNow(made, 0, answer), since
+        return AnswerNow(*self._mask.sheet(made), answer), since
+
+    def _note(self, number: int, found: AnswerNow, since: int | None) -> None:
         if since is not None:
             self.since[number] = since
         if isinstance(found.made, NoCase):
             self.gone[number] = found.made.why
         else:
             self.gone.pop(number, None)
-        return found
-
-    def _read(self, unit: UnitId, linked: LinkedUnit | None) -> tuple[AnswerNow, int | None]:
-        """Return what is shown of a unit, and since when if it was asked again."""
-        replayed = self._replayer.replay(unit, linked)
-        since = None
-        if linked is not None and linked.state.again_after:
-            since = answer_since(self._replayer, unit, linked) or 0
-        made, answer = shown_of(self._stored, self._task, replayed), answer_digest(replayed.result.prediction)
-        if isinstance(made, NoCase):
-            return AnswerNow(made, 0, answer), since
-        return AnswerNow(*self._mask.sheet(made), answer), since
-
-    async def survey(self) -> Survey:
-        """Read every item once."""
-        others = hidden = 0
-        for number, item in enumerate(self._plan.items):
-            now = await self.read(number)
-            others += not isinstance(now.made, NoCase) and now.answer != item.answer
-            hidden += now.names_hidden
-        return Survey(others, hidden)
 
 
 def shown_of(stored: StoredRun, task: GradingTask, replayed: ReplayedUnit) -> Sheet | NoCase:

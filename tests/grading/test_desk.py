@@ -91,7 +91,7 @@ async def test_a_rater_sees_nothing_of_others_and_nothing_of_whose_answer_it_is(
             shown = await desk.sheet(alice.seat, position)
             assert (shown.grades, shown.comment, shown.disputes, shown.comments) == ({}, "", (), {})
             assert shown.sheet is not None
-            told = repr(dataclasses.replace(shown, unit=UnitId("", "", "")))
+            told = repr(dataclasses.replace(shown, unit=UnitId("", "", ""), seen=""))
             assert "both" not in told and "c0" not in told and "test-run" not in told
         found = await desk.overview(alice.seat)
         assert (found.raters, found.rounds, found.disputes, found.settled) == ((), (), 0, 0)

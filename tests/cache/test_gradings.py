@@ -1,0 +1,186 @@
+"""Gradings in the store: changed by one at a time, joined with those of another store, checked."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+from sweep_kit import harness
+
+from harness.cache.grades import NewGrade
+from harness.cache.gradings import StoredGrading
+from harness.cache.rows import UnitId, UnitState
+from harness.cache.store import Store, bring_up_to_date
+from harness.cache.tables import GRADING
+from harness.errors import ConfigError, StoreError
+from harness.outcomes import UnitOutcome
+
+UNITS = [UnitId("m", "both", f"c {number} \\ \u2028 \ud800") for number in range(3)]
+
+
+def settings(seed: int = 1) -> dict[str, Any]:
+    items = [[one.model, one.condition, one.case_id, one.repeat, "d"] for one in UNITS]
+    return {"seed": seed, "items": items}
+
+
+def state(token: str, rounds: int = 1, *, ended: bool = False, opened: bool = False) -> dict[str, Any]:
+    last = rounds - 1
+    made = [{"items": [1], "ended_at_us": 5 if ended or n < last else None} for n in range(rounds)]
+    return {"seats": [token], "rounds": made, "opened": {"by": "lead"} if opened else None, "port": 7}
+
+
+async def a_run(store: Store, digest: str = "a" * 64, name: str = "night") -> int:
+    run = await store.save_run(name, digest, "triage", {})
+    for one in UNITS:
+        await store.finish_unit(run.id, UnitState(one, UnitOutcome.NOT_ATTEMPTED), [])
+    return run.id
+
+
+async def merged(store: Store, other: Path, **more: Any) -> Any:
+    return await store.merge(other, bring_up_to_date, **more)
+
+
+@pytest.fixture
+def other_path(tmp_path: Path, empty_store: Path) -> Path:
+    return Path(shutil.copy(empty_store, tmp_path / "other.sqlite3"))
+
+
+async def test_a_grading_is_kept_found_and_named_once(store: Store) -> None:
+    run = await a_run(store)
+    made = await store.add_grading(run, "g \ud800", settings(), state("t"))
+    assert await store.find_grading("g \ud800") == made == (await store.gradings())[0]
+    assert await store.find_grading("g") is None
+    with pytest.raises(ConfigError, match="in this store already"):
+        await store.add_grading(run, "g \ud800", settings(2), state("u"))
+    assert (await store.stats())["gradings"] == 1
+
+
+async def test_of_two_who_change_a_state_one_is_told_to_look_again(store: Store) -> None:
+    made = await store.add_grading(await a_run(store), "g", settings(), state("t"))
+    done = await asyncio.gather(*(store.change_grading(made, state(name)) for name in "abcde"))
+    assert sorted(done) == [False] * 4 + [True]
+    now = await store.grading_now(made)
+    assert now.state["seats"] == ["abcde"[done.index(True)]] and now.settings == made.settings
+    assert await store.grading_now(now) is now
+    assert await store.change_grading(now, state("z", opened=True))
+
+
+async def test_a_grading_that_is_gone_is_said_to_be(store: Store) -> None:
+    made = await store.add_grading(await a_run(store), "g", settings(), state("t"))
+    with pytest.raises(StoreError, match="no longer in this store"):
+        await store.grading_now(StoredGrading(9, made.run_id, "x", {}, {}, 0))
+
+
+async def test_grades_come_in_the_order_in_which_they_were_kept_each_once(store: Store) -> None:
+    run, other = await a_run(store), await a_run(store, "b" * 64, "day")
+    for at in (30, 10, 20):
+        await store.add_grades(run, [NewGrade(UNITS[0], "ann", f"q{at}", 1, at)])
+        await store.add_grades(other, [NewGrade(UNITS[0], "ann", "q", 1, at)])
+    first = await store.grades_after(run, 0)
+    assert [grade.question for _, grade in first] == ["q30", "q10", "q20"]
+    assert await store.grades_after(run, first[1][0]) == first[2:]
+    assert await store.grades_after(run, first[-1][0]) == []
+
+
+async def test_units_that_were_marked_are_told_with_how_they_ended(store: Store) -> None:
+    run = await a_run(store)
+    assert await store.asked_again(run) == {}
+    await store.mark_again(run, [UNITS[1]], last_exchange_id=4)
+    assert await store.asked_again(run) == {UNITS[1]: (4, None)}
+
+
+async def test_a_grading_moves_with_its_links_and_not_twice(store: Store, other_path: Path) -> None:
+    async with await Store.open(str(other_path)) as other:
+        await a_run(other, "b" * 64, "day")
+        await other.add_grading(await a_run(other), "g", settings(), state("theirs"))
+    report = await merged(store, other_path, dry_run=True)
+    assert (report.gradings_new, await store.gradings()) == (1, ())
+    report = await merged(store, other_path)
+    assert report.gradings_new == 1 and not report.is_nothing
+    [found] = await store.gradings()
+    assert (found.name, found.settings, found.state) == ("g", settings(), state("theirs"))
+    assert found.run_id == (await store.find_run("night")).id
+    report = await merged(store, other_path)
+    assert report.is_nothing and len(await store.gradings()) == 1
+
+
+async def test_one_name_for_two_gradings_gets_a_number(store: Store, other_path: Path) -> None:
+    await store.add_grading(await a_run(store), "g", settings(1), state("ours"))
+    async with await Store.open(str(other_path)) as other:
+        await other.add_grading(await a_run(other), "g", settings(2), state("theirs"))
+    report = await merged(store, other_path)
+    assert report.gradings_renamed == {"g": "g-2"}
+    assert [one.name for one in await store.gradings()] == ["g", "g-2"]
+    assert (await merged(store, other_path)).is_nothing
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "updated"),
+    [
+        ({}, {"ended": True}, True),
+        ({}, {"rounds": 2}, True),
+        ({"rounds": 2}, {"opened": True}, True),
+        ({"opened": True}, {"rounds": 2}, False),
+        ({"ended": True}, {}, False),
+        ({}, {}, False),
+    ],
+)
+async def test_the_rounds_of_whoever_has_come_further_stand_and_our_links(
+    store: Store, other_path: Path, ours: dict[str, Any], theirs: dict[str, Any], updated: bool
+) -> None:
+    await store.add_grading(await a_run(store), "g", settings(), state("ours", **ours))
+    async with await Store.open(str(other_path)) as other:
+        await other.add_grading(await a_run(other), "called otherwise", settings(), state("theirs", **theirs))
+    report = await merged(store, other_path)
+    [found] = await store.gradings()
+    assert (report.gradings_new, report.gradings_updated) == (0, int(updated))
+    assert found.name == "g" and found.state == state("ours", **(theirs if updated else ours))
+    assert (await merged(store, other_path)).is_nothing
+
+
+async def test_a_sound_grading_is_no_problem(store: Store) -> None:
+    await store.add_grading(await a_run(store), "g", settings(), state("t"))
+    assert await store.verify() == []
+
+
+async def test_what_is_wrong_with_a_grading_is_named(store: Store) -> None:
+    run = await a_run(store)
+    await store.add_grading(run, "torn", settings(), state("t"))
+    await store.add_grading(run, "bare", {"seed": 1}, state("t"))
+    elsewhere = {"items": [["m", "both", "nobody", 1, "d"], ["m", "both", UNITS[0].case_id, 1, "d"]]}
+    await store.add_grading(run, "elsewhere", elsewhere, state("t"))
+
+    async def tear(transaction: Any, items: Any) -> list[None]:
+        torn = update(GRADING).where(GRADING.c.name == "torn").values(state=b"no")
+        await transaction.connection.execute(torn)
+        return [None] * len(items)
+
+    await store._writer.submit(tear, None)
+    found = await store.verify()
+    assert found == [
+        "grading 'torn' has damaged state",
+        "the settings of grading 'bare' do not say which answers it is about",
+        f"grading 'elsewhere' is about units that run {run} does not have: 1",
+    ]
+    with pytest.raises(StoreError, match="a grading in this store is damaged"):
+        await store.gradings()
+
+
+def test_vacuum_and_backup_keep_gradings(store_path: Path, tmp_path: Path) -> None:
+    async def make() -> StoredGrading:
+        async with await Store.open(str(store_path)) as store:
+            return await store.add_grading(await a_run(store), "g", settings(), state("t"))
+
+    async def kept(path: Path) -> tuple[StoredGrading, ...]:
+        async with await Store.open(str(path), create=False) as opened:
+            return tuple(await opened.gradings())
+
+    made = asyncio.run(make())
+    for command in (("vacuum", "--derived"), ("backup", tmp_path / "copy.sqlite3")):
+        done = harness("store", *command, "--store", store_path)
+        assert done.code == 0, done.err
+    assert asyncio.run(kept(store_path)) == asyncio.run(kept(tmp_path / "copy.sqlite3")) == (made,)
