@@ -1,7 +1,7 @@
-"""`python -m perf.viewer [STORE]`: what pages of `harness view` take, in a store or a new one of 100,000 units.
+"""`python -m perf.viewer [STORE]`: what pages of `harness view` take, in a store or a new one of 100,000.
 
-Wall time and CPU of whole pages, warm: the first page of units, each filter, searches for words that are rare,
-common and nowhere, all at once. Before that: how long the link waits for the index; afterwards: memory.
+Wall time and CPU of whole pages, warm: the first page of units, each filter, searches for words that are
+rare, common and nowhere, all at once. Before that: how long the link waits for the index; then: memory.
 """
 
 from __future__ import annotations
