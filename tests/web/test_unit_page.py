@@ -176,6 +176,28 @@ async def test_grades_stand_with_their_history_and_scores_say_whose_they_use(tmp
     assert is_closed(page) == []
 
 
+async def test_a_grade_of_an_answer_in_whose_place_another_stands_is_marked(tmp_path: Path) -> None:
+    async with built_run(tmp_path, two()) as built:
+        first = await built.exchange(UNIT, answer(EXTRACTION))
+        await built.store.add_grades(built.run.id, [NewGrade(UNIT, "alice", "comment", "early", 2_000_000)])
+        await built.store.add_grades(built.run.id, [NewGrade(UNIT, "bob", "comment", "late", 9_000_000)])
+        again = await built.exchange(UNIT, answer(FILLING), key="2", twin="2", started_at_us=5_000_000)
+        links: list[Any] = [(first, "answer", 1), (again, "answer", 1)]
+        await built.finish(UNIT, UnitOutcome.VALID, links, used=[again], again_after=first)
+        async with viewing(built.store) as view:
+            text = (await unit_page(view)).text
+    assert "early about an earlier answer" in text and "late about" not in text
+
+
+async def test_where_a_case_cannot_be_rendered_the_prompt_tells_which_texts_it_shows(tmp_path: Path) -> None:
+    plan = Plan([case("c1", complaint="")], conditions=("both", "opg"))
+    async with built_run(tmp_path, plan) as built, viewing(built.store) as view:
+        shown = await unit_page(view)
+        hidden = await unit_page(view, UnitId("alpha", "opg", "c1"))
+    assert "chief_complaint shown to the model" in shown.text
+    assert "chief_complaint not shown in this condition" in hidden.text
+
+
 async def test_hostile_texts_are_nothing_but_text_everywhere(tmp_path: Path) -> None:
     run, id = "night\u202e<b>", f"c{HOSTILE}"
     model = "m<script>alert(1)</script>\u202e\x1b[31m&\"'"
