@@ -108,7 +108,8 @@ async def test_a_case_that_cannot_be_used_says_what_is_wrong_with_it(tmp_path: P
         await built.finish(UNIT, UnitOutcome.CASE_ERROR, error="case_error: the image is cut off")
         async with viewing(built.store) as view:
             page = await unit_page(view)
-    assert "No model can be sent this case: the image is cut off" in page.text
+    assert page.text.count("the case cannot be used: the image is cut off") == 1
+    assert "nothing can be sent for this unit: the image is cut off" in page.text
 
 
 async def test_a_unit_that_was_never_asked_says_so_and_one_in_flight_who_asks_it(tmp_path: Path) -> None:
@@ -157,6 +158,20 @@ async def test_a_damaged_exchange_is_told_and_the_others_are_shown(tmp_path: Pat
     assert "2. answer, attempt 2, send 1" in first.text
     assert "outcome valid" in first.text and "the outcome is the one that the run stored" in first.text
     assert "It enters no score" in first.text  # F5
+
+
+async def test_a_damaged_send_that_nothing_rests_on_leaves_the_answer_and_its_scores(tmp_path: Path) -> None:
+    async with built_run(tmp_path, two()) as built:
+        busy = await built.exchange(UNIT, b"", status=503, outcome=ExchangeOutcome.UNAVAILABLE)
+        good = await built.exchange(UNIT, answer(FILLING, SCALING))
+        links: list[Any] = [(busy, "answer", 1), (good, "answer", 1)]
+        await built.finish(UNIT, UnitOutcome.VALID, links, used=[good])
+        with closing(sqlite3.connect(tmp_path / "store.sqlite3")) as raw, raw:
+            raw.execute("UPDATE exchange SET body = x'00ff' WHERE id = ?", (busy,))
+        async with viewing(built.store) as view:
+            text = (await unit_page(view)).text
+    assert text.index(f"exchange {busy} is damaged") < text.index("2. answer, attempt 1")
+    assert "outcome valid at attempt-1" in text and "fine.exact_match 1" in text
 
 
 async def test_grades_stand_with_their_history_and_scores_say_whose_they_use(tmp_path: Path) -> None:
