@@ -13,10 +13,14 @@ from typing import Any
 
 import httpx
 from PIL import Image
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+from starlette.routing import Route
 from stored_run_builder import Built, Plan, built_run
 
 from harness.benchmarks.base import Case
 from harness.cache.key import CLIPS_FIELD
+from harness.cache.rows import UnitId
 from harness.canonical import JSON, canonical_json, sha256_hex
 from harness.media import Media, probe
 from harness.media_reading import Note, stamp_of
@@ -24,6 +28,9 @@ from harness.web.application import application
 from harness.web.guard import Access
 from harness.web.links import link
 from harness.web.media import case_files
+from harness.web.media.shown import case_media
+from harness.web.pages import environment
+from harness.web.viewing.difference_parts import Difference
 from harness.web.viewing.library import Library
 
 AS_IMAGE = {"accept": "image/avif,image/webp,image/svg+xml,image/*,*/*;q=0.8"}
@@ -131,3 +138,31 @@ def request_with(*parts: tuple[str, str], clips: Sequence[Mapping[str, Any]] = (
 def opened(response: httpx.Response) -> Image.Image:
     """Return the image that a response holds."""
     return Image.open(io.BytesIO(response.content))
+
+
+_LOOK = """{% extends "templates/base.html" %}
+{% from "media/templates/viewer.html" import viewer %}
+{% from "viewing/templates/difference.html" import difference %}
+{% block title %}a unit{% endblock %}
+{% block head %}<link rel="stylesheet" href="/static/media.css">
+<link rel="stylesheet" href="/static/difference.css">{% endblock %}
+{% block main %}<h1>A unit</h1>{{ viewer(media) }}<h2>Difference</h2>{{ difference(found) }}{% endblock %}
+{% block scripts %}<script src="/static/media.js" defer></script>{% endblock %}"""
+
+
+def looking(library: Library, differences: Mapping[str, Difference]) -> Route:
+    """Return a page `/look?case=` with the media of a case, and a difference, as pages of units have them."""
+
+    async def look(request: Request) -> HTMLResponse:
+        case_id = request.query_params["case"]
+        stored = await library.stored("test-run")
+        case = stored.case_index.case(stored.case_index.place(case_id))
+        links = {}
+        for name in ("alpha", "beta"):
+            linked = await library.store.linked_unit(stored.run.id, UnitId(name, "both", case_id, 1))
+            links[name] = () if linked is None else linked.links
+        media = await case_media(library, stored, case, links)
+        values = {"media": media, "found": differences[case_id]}
+        return HTMLResponse(environment().from_string(_LOOK).render(values))
+
+    return Route("/look", look)

@@ -10,6 +10,7 @@ were found; so a run of thousands of units is crawled in seconds.
 
 from __future__ import annotations
 
+import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ import httpx
 from harness.web.guard import HEADERS
 
 _LINKS = ("href", "src", "action", "formaction", "poster", "hx-get", "srcset")
+_BEING_MADE = (b'hx-trigger="load delay', b'http-equiv="refresh" content="1"')
+_PATIENCE_S = 60.0
 _NEVER = {"style", "base", "object", "embed", "iframe", "frame", "applet"}
 _GOES_ELSEWHERE = ("http-equiv", "ping", "style", "srcdoc", "background")
 
@@ -40,6 +43,11 @@ class Crawled:
         return self.address.partition("?")[0]
 
     @property
+    def text(self) -> str:
+        """The page as text."""
+        return self.body.decode()
+
+    @property
     def is_html(self) -> bool:
         """Whether a browser shows it as a page."""
         return self.headers.get("content-type", "").startswith("text/html")
@@ -55,14 +63,25 @@ def crawled(client: httpx.Client, start: str = "/", *, each: int = 25, at_most: 
         if counts[path] >= each:
             continue
         counts[path] += 1
-        answer = client.get(address)
-        page = Crawled(address, found_on, answer.status_code, answer.headers, answer.content)
+        page = ready(client, address, found_on)
         found.append(page)
         for link in _links(page):
             if link not in known and link.startswith("/"):
                 known.add(link)
                 waiting.append((link, address))
     return found
+
+
+def ready(client: httpx.Client, address: str, found_on: str = "") -> Crawled:
+    """Ask for a page until it says no more that it is being made."""
+    end = time.monotonic() + _PATIENCE_S
+    while True:
+        answer = client.get(address)
+        page = Crawled(address, found_on, answer.status_code, answer.headers, answer.content)
+        if not any(words in page.body for words in _BEING_MADE):
+            return page
+        assert time.monotonic() < end, f"{address} is never ready"
+        time.sleep(0.02)
 
 
 def wrong_in(page: Crawled) -> list[str]:
@@ -79,7 +98,8 @@ def _wrong_html(elements: Sequence[tuple[str, dict[str, str]]]) -> Iterator[str]
         if name in _NEVER or (name == "script" and not attributes.get("src", "").startswith("/static/")):
             yield f"it holds {shown}"
         for key, value in attributes.items():
-            if key.startswith(("on", "hx-on", "hx-vars")) or key in _GOES_ELSEWHERE:
+            again = key == "http-equiv" and value == "refresh" and attributes.get("content", "").isdecimal()
+            if not again and (key.startswith(("on", "hx-on", "hx-vars")) or key in _GOES_ELSEWHERE):
                 yield f"it holds {shown}"
             if key in _LINKS and (value[:1] not in set("/#?") or value.startswith(("//", "/\\"))):
                 yield f"it leads elsewhere: {shown}"

@@ -26,6 +26,7 @@ from harness.cache.media_index import MediaStore
 from harness.cache.merge import MergeStore
 from harness.cache.migrations import MIGRATIONS, Migration
 from harness.cache.neighbours import NeighbourStore
+from harness.cache.one_unit import OneUnitStore
 from harness.cache.opening import OpenOptions, open_database
 from harness.cache.owner import Owner
 from harness.cache.parts import Clock
@@ -46,6 +47,7 @@ class Store(
     GlanceStore,
     UnitStore,
     UnitMarkStore,
+    OneUnitStore,
     ImportedStore,
     RunStore,
     BlobStore,

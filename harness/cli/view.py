@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _WARMED_S = 2.0
 """How long the link waits, at most, until the units of the run that is looked at first are in memory."""
+_ANYWHERE = {"0.0.0.0", "::"}
 _UNENCRYPTED = (
     "warning: other machines can reach these pages; the line is not encrypted: who has the link, or listens "
     "on the way, reads cases and answers of patients; without --host, an ssh tunnel is told that is safer"
@@ -75,13 +76,14 @@ async def _view(
             library = Library(opened)
             await library.warm(_WARMED_S, run)
             app = viewer(opened, access, library)
-            say(_UNENCRYPTED if reachable else f"note: from another machine, first: `{_tunnel(bound)}`")
-            say("open this link; Ctrl-C ends it:")
             link = base_address(host, listening) + place
-            click.echo(link)
-            if opener is not None:
-                opener(link)
-            await serve(app, listening)
+
+            def tell() -> None:
+                _tell(link, host, _UNENCRYPTED if reachable else _by_tunnel(bound))
+                if opener is not None:
+                    opener(link)
+
+            await serve(app, listening, ready=tell)
     say("the pages are closed")
 
 
@@ -94,9 +96,17 @@ async def _place(store: Store, run: str | None, token: str) -> str:
     return link("/run", run=(await store.find_run(run)).name, token=token)
 
 
-def _tunnel(port: int) -> str:
-    """Return the command by which another machine reaches a port of this one."""
-    return shlex.join(["ssh", "-N", "-L", f"{port}:127.0.0.1:{port}", socket.gethostname()])
+def _tell(link: str, host: str, note: str) -> None:
+    if host in _ANYWHERE:
+        say("note: where the name in the link is not known, put an address of this machine there")
+    say(note)
+    say("open this link; Ctrl-C ends it:")
+    click.echo(link)
+
+
+def _by_tunnel(port: int) -> str:
+    tunnel = shlex.join(["ssh", "-N", "-L", f"{port}:127.0.0.1:{port}", socket.gethostname()])
+    return f"note: from another machine, first: `{tunnel}`"
 
 
 def _open(link: str) -> None:

@@ -5,29 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from harness.answers.readings import read_answer
-from harness.attempts import AttemptPolicy, read_reply
 from harness.benchmarks.steps import unit_of_id
-from harness.cache.rows import Session, UnitId
+from harness.cache.rows import UnitId
 from harness.cache.store import Store
 from harness.canonical import JSON
 from harness.config import Config
 from harness.costs import total_usd
 from harness.errors import ConfigError, UnknownNameError
 from harness.explaining.asking import planned_unit, snapshot_unit
-from harness.explaining.imported import import_facts, imported_next
+from harness.explaining.exchange_facts import exchange_facts, tell_import
+from harness.explaining.imported import imported_next
 from harness.explaining.next_facts import Facts, next_facts
 from harness.explaining.sentences import why
-from harness.messages import Reply
 from harness.moments import shown_moment
 from harness.nearest import nearest
 from harness.offline.records import RecordMaker, costs_of_asks
 from harness.offline.replay import ReplayedUnit, Replayer
-from harness.offline.sends import Send
 from harness.offline.step_runs import source_run
 from harness.offline.stored_run import StoredRun, load_run
-from harness.providers.litellm_format import translated_request
-from harness.settings import IMPORTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +76,11 @@ async def explain_unit(store: Store, ref: str, question: Question, config: Confi
         "asks": costs_of_asks(sends),
         "evidence_cost_usd": total_usd(send.cost_usd for send in sends),
         "spent_usd": total_usd(send.cost_usd for send in sends if send.paid_here),
-        "exchanges": await _exchanges(store, replayed, sends, policy, question.attempt),
+        "exchanges": await exchange_facts(store, replayed, sends, policy, question.attempt),
     }
     if imported:
         sessions = await store.sessions(stored.run.id)
-        _tell_import(facts["exchanges"], sends, sessions)
+        tell_import(facts["exchanges"], sends, sessions)
         return facts | {"next": imported_next(answered=bool(result.used))}
     planned = await planned_unit(store, stored, unit, linked, config, question.data)
     return facts | {"next": await next_facts(store, planned, replayed, linked, question.attempt)}
@@ -101,16 +96,6 @@ async def _step(store: Store, stored: StoredRun, unit: UnitId) -> JSON:
         "kind": step.kind, "source": step.source, "source_run": None if source is None else source.name,
         "about": asdict(about),
     }  # fmt: skip
-
-
-def _tell_import(exchanges: Sequence[Facts], sends: Sequence[Send], sessions: Sequence[Session]) -> None:
-    """Replace what an imported exchange does not know of a send: its status, and times that no file gave."""
-    data = {send.exchange.id: send.exchange.data for send in sends}
-    for one in exchanges:
-        found = import_facts(data[one["exchange"]], sessions)
-        one |= {"source": found, "status": None, "latency_s": found["total_s"]}
-        if not found["stated_at"]:
-            one["at"] = None
 
 
 def _unit(stored: StoredRun, question: Question) -> UnitId:
@@ -175,68 +160,3 @@ async def _not_ended(store: Store, stored: StoredRun) -> list[JSON]:
     sessions = await store.sessions(stored.run.id)
     open_ones = [one for one in sessions if one.ended_at_us is None]
     return [{"session": one.id, "started": shown_moment(one.started_at_us)} for one in open_ones]
-
-
-async def _exchanges(
-    store: Store, replayed: ReplayedUnit, sends: Sequence[Send], policy: AttemptPolicy, attempt: int | None
-) -> list[Facts]:
-    runs = await store.run_of_session(send.exchange.session for send in sends)
-    after = 0 if replayed.state is None else replayed.state.again_after
-    return [
-        _send_facts(send, policy, runs.get(send.exchange.session), after)
-        for send in sends
-        if attempt is None or (send.link.purpose == "answer" and send.link.attempt == attempt)
-    ]
-
-
-def _send_facts(send: Send, policy: AttemptPolicy, run: str | None, after: int) -> Facts:
-    data, reading, usage = send.exchange.data, send.reading, send.usage
-    replied = isinstance(reading, Reply)
-    return {
-        "exchange": send.exchange.id,
-        "purpose": send.link.purpose,
-        "attempt": send.link.attempt,
-        "send": send.send,
-        "used": send.used,
-        "earlier_round": send.exchange.id <= after,
-        "at": shown_moment(data.started_at_us),
-        "session": send.exchange.session,
-        "paid_by_run": run,
-        "imported": data.adapter == IMPORTED,
-        "cached": not send.paid_here,
-        "provider": data.provider,
-        "endpoint": data.endpoint,
-        "pool": data.pool,
-        "model": data.model,
-        "served_model": data.served_model,
-        "status": data.raw.status,
-        "outcome": str(reading.outcome),
-        "stored_outcome": str(data.outcome),
-        "finish_reason": reading.finish_reason if isinstance(reading, Reply) else None,
-        "message": reading.detail if isinstance(reading, Reply) else reading.message,
-        "quoted": isinstance(reading, Reply) or reading.quoted,
-        "not_usable_because": _complaint(send, policy) if replied else None,
-        "maybe_billed": data.maybe_billed,
-        "masked": data.masked,
-        "translated": translated_request(data.raw),
-        "latency_s": data.total_s,
-        "first_byte_s": data.first_byte_s,
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "reasoning_tokens": usage.reasoning_tokens,
-        "cached_tokens": usage.cached_tokens,
-        "cost_usd": send.cost_usd,
-        "key": data.key,
-        "text": reading.text if isinstance(reading, Reply) else None,
-        "reasoning": reading.reasoning if isinstance(reading, Reply) else None,
-    }
-
-
-def _complaint(send: Send, policy: AttemptPolicy) -> str | None:
-    """Return what makes an answer unusable by itself; None for one that can be used."""
-    assert isinstance(send.reading, Reply)
-    if send.link.purpose == "answer":
-        found = read_reply(send.reading, policy)
-    else:
-        found = read_answer(send.reading, policy.reformat_validator, policy.aliases)
-    return None if found.error is None else found.error.message

@@ -130,8 +130,8 @@ def names_of(stored: StoredRun, served: Iterable[str] = ()) -> frozenset[str]:
     """Return every name of a run's models that may tell who answered.
 
     The names in the run, those of their weights at the provider and of the same weights in the catalogue,
-    endpoints, and, of a step, the models whose answers it was shown. `served`: what providers said they
-    served.
+    endpoints, and, of a step, the models whose answers it was shown; of "maker/model" each part too. `served`:
+    what providers said they served.
     """
     manifest = stored.manifest
     found = {*manifest.models, *served}
@@ -143,7 +143,7 @@ def names_of(stored: StoredRun, served: Iterable[str] = ()) -> frozenset[str]:
     ids = _catalogue_ids()
     found |= {ids[name] for name in found if name in ids}
     found |= {name for name, id in ids.items() if id in found}
-    return frozenset(found | {name.rpartition("/")[2] for name in found if "/" in name})
+    return frozenset(found | {part for name in found if "/" in name for part in name.split("/")})
 
 
 @cache

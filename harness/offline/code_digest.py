@@ -82,6 +82,7 @@ SCORES = (
     "asked_cases.py",
     "benchmarks/base.py",
     "benchmarks/rater_agreement.py",
+    "benchmarks/raters.py",
     "benchmarks/registry.py",
     "benchmarks/scored.py",
     "benchmarks/sheets.py",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import logging
+import os
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -240,6 +241,6 @@ def _kind(error: Exception) -> str:
 
 def _where(error: Exception) -> str:
     """Return the lines of code that an error came through, for whoever debugs: without what it said."""
-    if not _log.isEnabledFor(logging.DEBUG):
+    if not (os.environ.get("HARNESS_DEBUG") or _log.isEnabledFor(logging.DEBUG)):
         return ""
     return "\n" + "".join(traceback.format_tb(error.__traceback__)).rstrip()

@@ -9,7 +9,7 @@ import logging
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
@@ -71,11 +71,13 @@ async def serve(
     app: Starlette,
     listening: socket.socket,
     *,
+    ready: Callable[[], None] = lambda: None,
     stop: asyncio.Event | None = None,
     bounds: Bounds | None = None,
 ) -> None:
     """Answer requests until the process gets SIGINT or SIGTERM, or `stop` is set; closes the socket.
 
+    `ready` is called once these signals end it in an orderly way: the moment to tell people where it is.
     Requests at work get two seconds then; a second signal ends them at once. What the application's lifespan
     raises is raised. Signals are only listened to in the main thread.
     """
@@ -84,6 +86,7 @@ async def serve(
     with listening:
         async with app.router.lifespan_context(app):
             with _signals(server):
+                ready()
                 await _until(server, listening, stop or asyncio.Event())
             await _end_of(server.server_state.tasks)
 

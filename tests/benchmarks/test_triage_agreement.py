@@ -12,6 +12,7 @@ import pytest
 from sklearn.metrics import accuracy_score, cohen_kappa_score, confusion_matrix
 
 from harness.benchmarks.base import Question
+from harness.benchmarks.raters import RESOLVED
 from harness.benchmarks.steps import Graded
 from harness.benchmarks.triage.agreement import agreement
 from harness.benchmarks.triage.judge import TriageJudge
@@ -140,7 +141,9 @@ def test_each_rater_is_compared_by_themselves() -> None:
     first = graded(1, (0, 1, 0, 0, 0), (0, 1, 0, 0, 0))
     both = Graded(first.unit, 1, first.prediction, {**first.grades, "bob": {D2: 0}}, first.group)
     found: Any = TriageJudge().agreement([both])
-    assert found is not None and list(found["raters"]) == ["ann", "bob"]
+    assert found is not None and list(found["raters"]) == ["ann", "bob", RESOLVED]
+    resolved = found["raters"][RESOLVED]["dimensions"]
+    assert resolved[D2]["n"] == 0 and resolved[D3]["n"] == 1, "they disagree on D2, and only ann graded D3"
     assert found["raters"]["bob"]["dimensions"][D2]["accuracy"]["value"] == 0
     assert found["raters"]["bob"]["mean_accuracy"]["value"] == 0
     assert found["raters"]["bob"]["dimensions"][D1]["n"] == 0
@@ -150,3 +153,13 @@ def test_a_grade_that_is_neither_0_nor_1_is_refused() -> None:
     with pytest.raises(ValueError, match="0 or 1, not 2"):
         agreement([graded(1, (0, 0, 0, 0, 0), (2, 0, 0, 0, 0))])
     assert TriageJudge().questions == {name: Question((0, 1)) for name in DIMENSIONS}
+
+
+def test_a_consensus_is_no_rater_and_counts_in_what_people_came_to() -> None:
+    first = graded(1, (0, 1, 0, 0, 0), (0, 1, 0, 0, 0))
+    grades = {**first.grades, "bob": {D2: 0, D3: 0}, "Consensus": {D2: 0}}
+    found: Any = agreement([Graded(first.unit, 1, first.prediction, grades, first.group)])
+    assert list(found["raters"]) == ["ann", "bob", RESOLVED]
+    dimensions = found["raters"][RESOLVED]["dimensions"]
+    assert dimensions[D2]["confusion"] == {"tp": 0, "fp": 1, "fn": 0, "tn": 0}
+    assert dimensions[D3]["confusion"]["tn"] == 1

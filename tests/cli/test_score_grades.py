@@ -189,3 +189,35 @@ def test_a_benchmark_without_questions_takes_no_grades(
     done = harness("score", "night", "--grades", "imported", *store_of(folder))
     assert done.code == 2 and "triage is scored without grades; leave out --grades" in done.err
     assert "grading" not in harness("score", "night", "--json", *store_of(folder)).json
+
+
+def test_raters_are_compared_on_the_answers_that_stand_alone(
+    folder: Path, server: ScriptedServer, seen: Seen
+) -> None:
+    ready_source(folder, CASES)
+    grade(folder, "c000 ann 1", "c000 bob 0", "c001 ann 1", "c001 bob 1", "c002 ann 0", "c002 consensus 1")
+
+    def people() -> Mapping[str, Any]:
+        found: Mapping[str, Any] = harness("score", "night", "--json", *store_of(folder)).json["agreement"]
+        return found
+
+    there = people()
+    assert list(there["between_people"]) == ["ann and bob"], "a consensus is no rater"
+    assert there["between_people"]["ann and bob"]["dimensions"][QUESTION]["accuracy"]["value"] == 0.5
+    assert (there["grades"], there["of_other_answers"]) == (5, 0)
+
+    def changed(arrival: Arrival) -> Reply:
+        if case_number(arrival) != 1:
+            return answering(arrival)
+        return chat_reply(answer_text(labels_of(1), "another reasoning"), model=arrival.json["model"])
+
+    server.script = changed
+    done = harness(*run_args(folder, "--name", "night", "--again", "valid", models="a"))
+    assert done.code == 0, done.err
+    there = people()
+    assert there["between_people"]["ann and bob"]["dimensions"][QUESTION]["n"] == 1
+    assert (there["grades"], there["of_other_answers"]) == (3, 2)
+    text = " ".join(harness("score", "night", *store_of(folder)).out.split())
+    assert "grades that are not compared: 2; their answers were asked again (--again); grades" in text
+    grade(folder, "c001 ann 0")
+    assert people()["between_people"]["ann and bob"]["n_graded"] == 1, "bob has not graded the new answer"

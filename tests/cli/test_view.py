@@ -7,15 +7,18 @@ import re
 import signal
 import sqlite3
 import subprocess
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
 from postgres_server import PostgresServer
+from site_crawler import ready
+from starlette.applications import Starlette
 from stored_run_builder import Plan, build, built_run, case
-from sweep_kit import Done, finish, harness, spawn
+from sweep_kit import Done, finish, harness, spawn, wait_until
 from web_site import FROM_TERMINAL, view_site
 
 from harness.cache.store import Store
@@ -63,7 +66,8 @@ def test_it_prints_a_link_that_opens_and_ends_quietly(a_store: Path, tmp_path: P
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{32}", link)
         with httpx.Client(trust_env=False, timeout=WAIT_S) as client:
             found = client.get(link, headers=FROM_TERMINAL, follow_redirects=True)
-            assert "one &amp; two" in found.text and "token" not in str(found.url)
+            assert "token" not in str(found.url)
+            assert "one &amp; two" in ready(client, str(found.url)).text
             assert client.get(link.replace("token=", "token=x")).status_code == 403
             done = _end(process, number)  # while the browser keeps its connection
     port = link.split(":")[2].split("/")[0]
@@ -108,19 +112,19 @@ def test_a_browser_is_opened_when_asked(
     a_store: Path, monkeypatch: pytest.MonkeyPatch, asked: tuple[str, ...], opened: int
 ) -> None:
     links: list[str] = []
+    told = threading.Event()
 
-    async def serve(*arguments: object) -> None:
-        pass
+    async def serve(app: Starlette, listening: object, *, ready: Callable[[], None]) -> None:
+        async with app.router.lifespan_context(app):
+            ready()
+            assert told.wait(WAIT_S if opened else 0) or not opened
 
-    class Now:
-        def __init__(self, target: object, args: tuple[str, ...], daemon: bool) -> None:
-            self.args = args
-
-        def start(self) -> None:
-            links.extend(self.args)
+    def browser(link: str) -> None:
+        links.append(link)
+        told.set()
 
     monkeypatch.setattr("harness.web.serving.serve", serve)
-    monkeypatch.setattr("harness.cli.view.threading.Thread", Now)
+    monkeypatch.setattr("webbrowser.open", browser)
     done = harness("view", "--store", a_store, *asked)
     assert done.code == 0
     assert links == [done.out.strip()] * opened
@@ -152,9 +156,9 @@ async def test_a_run_that_begins_meanwhile_is_seen(tmp_path: Path) -> None:
 
 def _sees_what_begins(place: Path | str, store: Store, plan: Plan) -> None:
     with view_site(place) as site, site.client() as client:
-        assert "second" not in client.get("/").text
+        assert "second" not in ready(client, "/").text
         asyncio.run(_begin(place, plan))
-        assert "second" in client.get("/").text
+        wait_until(lambda: "second" in ready(client, "/").text)
 
 
 async def _begin(place: Path | str, plan: Plan) -> None:
@@ -171,4 +175,4 @@ def test_a_store_on_postgres_is_looked_at_too(postgres: PostgresServer) -> None:
 
     asyncio.run(begin())
     with view_site(place) as site, site.client() as client:
-        assert "on postgres" in client.get("/").text
+        assert "on postgres" in ready(client, "/").text

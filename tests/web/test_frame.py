@@ -159,7 +159,7 @@ def test_parts_are_put_into_the_page_and_their_scripts_are_not_run(one: Opened) 
 def test_what_is_refused_or_lost_is_said_in_the_page(one: Opened) -> None:
     one.page.click("text=Break it")
     one.page.wait_for_selector(".trouble:visible")
-    assert "refused this (500)" in one.page.inner_text(".trouble")
+    assert "refused this (500). This page is not up to date." in one.page.inner_text(".trouble")
     one.page.click("text=Again")
     one.page.wait_for_selector(".trouble", state="hidden")
     one.page.context.set_offline(True)

@@ -61,6 +61,7 @@ ROUTES = [
     Route("/", _shown),
     Route("/unit", _shown),
     Route("/take", _taken, methods=["POST"]),
+    Route("/unread", _shown, methods=["POST"]),
     Route("/broken", _broken),
     Route("/torn", _torn),
     Route("/raise/{kind}", _raising),
@@ -188,12 +189,27 @@ def test_tokens_are_compared_in_constant_time(stranger: TestClient, monkeypatch:
     assert compared == [(given, TOKEN.encode()) for given in (b"x", b"y", b"z")]
 
 
+@pytest.mark.parametrize("typed", [True, False])
 @pytest.mark.parametrize(
-    "path", ["//evil.example/", "///evil.example", "/\\evil.example", "/%5cevil.example"]
+    "path", [b"//evil.example/", b"///evil.example", b"/\\evil.example", b"http://evil.example/"]
 )
-def test_the_link_never_leads_to_another_site(stranger: TestClient, path: str) -> None:
-    location = stranger.get(f"{HERE}{path}?token={TOKEN}", headers=TYPED).headers["location"]
-    assert re.match(r"/[^/\\]", location)
+async def test_the_link_never_leads_to_another_site(path: bytes, typed: bool) -> None:
+    """As they stand in the request: a client would write them otherwise."""
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        return {"type": "http.request"}
+
+    headers = [(b"host", b"127.0.0.1"), *([(b"sec-fetch-site", b"none")] if typed else [])]
+    scope = {"type": "http", "method": "GET", "path": "/", "raw_path": path, "headers": headers}
+    scope |= {"query_string": f"token={TOKEN}".encode(), "scheme": "http", "server": ("127.0.0.1", 80)}
+    await application(ROUTES, Access(TOKEN))(scope, receive, send)
+    place = dict(sent[0]["headers"]).get(b"location", b"") or sent[1]["body"].partition(b"0;url=")[2]
+    assert sent[0]["status"] == (303 if typed else 200)
+    assert re.match(rb"/[^/\\]", place)
 
 
 def test_the_token_is_taken_out_however_its_name_is_spelt(stranger: TestClient) -> None:
@@ -252,6 +268,7 @@ OTHERS: dict[str, dict[str, str]] = {
     "a script": {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "script"},
     "fetch": {"sec-fetch-site": "cross-site", "sec-fetch-mode": "cors", "origin": "http://evil.example"},
     "another port": {"sec-fetch-site": "same-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"},
+    "no more than a mode": {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"},
     "a frame": {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"},
     "an origin alone": {"origin": "http://evil.example"},
     "another port's origin": {"origin": "http://127.0.0.1:9999"},
@@ -335,6 +352,7 @@ def test_a_long_body_is_refused_by_a_page() -> None:
         response = client.post("/take", content=b"x" * 1001)
         _check_refused(response, 413, "longer than 1,000 bytes")
         assert response.headers["connection"] == "close"
+        _check_refused(client.post("/unread", content=b"x" * 1001), 413, "longer than 1,000 bytes")
 
 
 def test_a_long_body_that_says_no_length_is_refused_too() -> None:
@@ -384,9 +402,9 @@ def test_what_fails_ends_on_a_page_and_in_a_line_without_its_text(
 
 
 def test_whoever_debugs_is_told_where_and_still_no_text(
-    guest: TestClient, caplog: pytest.LogCaptureFixture
+    guest: TestClient, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    caplog.set_level(logging.DEBUG, "harness.web")
+    monkeypatch.setenv("HARNESS_DEBUG", "1")
     guest.get("/broken")
     told = "\n".join(record.getMessage() for record in caplog.records if record.name.startswith("harness"))
     assert "raise KeyError(SECRET)" in told and SECRET not in told

@@ -264,6 +264,31 @@ async def test_a_page_without_scripts_loads_itself_again_while_something_goes_on
         assert "hx-trigger" not in await page.html("/live?run=latest&brief=1")
 
 
+async def test_a_page_is_told_of_units_that_it_does_not_know_to_have_ended(tmp_path: Path) -> None:
+    async with watched(tmp_path) as (built, _, __), viewer(tmp_path / "store.sqlite3") as page:
+        await built.store.tell_live(built.session, words(this_process()))
+        await built.store.finish_unit(
+            built.run.id, UnitState(UnitId("alpha", "both", "c2"), UnitOutcome.PROVIDER_ERROR), []
+        )
+
+        async def brief(more: str) -> tuple[bool, bool]:
+            """Return whether the page is told that units ended, and whether it will ask again."""
+            found = await page.http.get(f"/live?run=latest&brief=1{more}", headers={"hx-request": "true"})
+            return found.headers.get("hx-trigger") == "units-ended", "hx-get" in found.text
+
+        assert await brief("") == (False, True)
+        assert await brief("&ended=1") == (False, True)
+        assert await brief("&ended=0") == (True, True)
+        assert await brief("&ended=nonsense") == (False, True)
+        await built.store.end_session(built.session, 3)
+        assert await brief("&ended=1") == (False, False)
+        assert await brief("&ended=0") == (True, True), "the page lags behind: once more"
+        assert await brief("&ended=0&after=10") == (True, False), "but not for ever"
+        since = await page.text("/live?run=latest&since=0")
+        assert since == "1 more unit has ended: show it"
+        assert await page.text("/live?run=latest&since=1") == ""
+
+
 def test_times_rates_and_shares_are_worded_as_they_are_read() -> None:
     assert [lasting(s) for s in (0.2, 59.5, 89, 91, 5_340, 5_400, 90_000)] == [
         "1 s", "60 s", "89 s", "2 min", "89 min", "1 h 30 min", "1 d 1 h",

@@ -132,22 +132,20 @@ TRICKS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("trick", TRICKS, ids=repr)
-async def test_no_file_beside_the_media_of_the_case_can_be_named(
-    tmp_path: Path, trick: dict[str, Any]
-) -> None:
+async def test_no_file_beside_the_media_of_the_case_can_be_named(tmp_path: Path) -> None:
     (tmp_path / "1").write_text("secret")
-    response = await only(tmp_path, saved(tmp_path), headers=AS_PAGE, **trick)
-    assert words(response) == "not shown: there is no such medium of a case\n"
-
-
-@pytest.mark.parametrize(
-    "query", ["", "?run=test-run", "?run=nobody&case=a&role=image&n=0", "?path=/etc/passwd"]
-)
-async def test_a_question_that_names_no_medium_is_answered_in_words(tmp_path: Path, query: str) -> None:
     async with media_site(tmp_path, case_with(saved(tmp_path))) as site:
-        found = await site.client.get(f"/media/file{query}", headers=AS_PAGE)
-        assert words(found) == "not shown: there is no such medium of a case\n"
+        assert (await site.get()).status_code == 200
+        for trick in TRICKS:
+            response = await site.get(headers=AS_PAGE, **trick)
+            assert words(response) == "not shown: there is no such medium of a case\n", trick
+
+
+async def test_a_question_that_names_no_medium_is_answered_in_words(tmp_path: Path) -> None:
+    async with media_site(tmp_path, case_with(saved(tmp_path))) as site:
+        for query in ("", "?run=test-run", "?run=nobody&case=a&role=image&n=0", "?path=/etc/passwd"):
+            found = await site.client.get(f"/media/file{query}", headers=AS_PAGE)
+            assert words(found) == "not shown: there is no such medium of a case\n"
         for path in ("/media/file/../../etc/passwd", "/media/%2e%2e/etc/passwd", "/media/"):
             assert (await site.client.get(path)).status_code == 404
 
@@ -272,21 +270,18 @@ HTML = b"<!doctype html><script>alert(1)</script>"
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 
 
-@pytest.mark.parametrize("form", ["thumb", "whole"])
-@pytest.mark.parametrize(
-    ("data", "mime"),
-    [
-        (HTML, "image/png"), (SVG, "image/svg+xml"), (SVG, "image/png"), (b"", "image/png"),
-        (HTML, "text/html"),
-        (b"\x89PNG\r\n\x1a\n" + HTML, "image/png"), (b"GIF89a" + HTML, "image/gif"),
-        (b"%PDF-1.7", "image/jpeg"),
-    ],
-)  # fmt: skip
-async def test_bytes_that_are_no_image_are_never_sent_whatever_the_store_calls_them(
-    tmp_path: Path, data: bytes, mime: str, form: str
-) -> None:
-    response = await only(tmp_path, passed_off(tmp_path, "a.png", data, mime), form=form, headers=AS_PAGE)
-    assert "script" not in words(response)
+NO_IMAGES = [
+    (HTML, "image/png"), (SVG, "image/svg+xml"), (SVG, "image/png"), (b"", "image/png"), (HTML, "text/html"),
+    (b"\x89PNG\r\n\x1a\n" + HTML, "image/png"), (b"GIF89a" + HTML, "image/gif"), (b"%PDF-1.7", "image/jpeg"),
+]  # fmt: skip
+
+
+async def test_bytes_that_are_no_image_are_never_sent_whatever_the_store_calls_them(tmp_path: Path) -> None:
+    media = [passed_off(tmp_path, str(n), data, mime) for n, (data, mime) in enumerate(NO_IMAGES)]
+    async with media_site(tmp_path, case_with(*media)) as site:
+        for n in range(len(media)):
+            for form in ("thumb", "screen", "whole", "marked"):
+                assert "script" not in words(await site.get(n=n, form=form, headers=AS_PAGE))
 
 
 @pytest.mark.parametrize("data", [HTML, SVG, b"", b"\0\0\0\x18ftypheic" + HTML])

@@ -21,7 +21,8 @@ from typing import Final
 
 from harness.benchmarks.radm.ranking import FIFTHS, QUESTION_NAMES, TIERS, fifths, tier_of, tiers_of
 from harness.benchmarks.rater_agreement import Item, dimension, kappa_of
-from harness.benchmarks.steps import Graded, agreed_grade, is_consensus
+from harness.benchmarks.raters import RESOLVED, has_several, raters_of, resolved
+from harness.benchmarks.steps import Graded
 from harness.canonical import JSON
 
 THRESHOLD: Final = 0.75
@@ -29,9 +30,6 @@ THRESHOLD: Final = 0.75
 
 DIAGNOSES: Final = "diagnoses"
 SCORE: Final = "score"
-RESOLVED: Final = "people (agreed, else consensus)"
-"""Beside each rater: the tiers that the scores use where several graded. A consensus alone is of what raters
-disagreed on, which says nothing of agreement."""
 _SCORES: Final = (0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15)
 """All that five tiers can come to, in fifths."""
 
@@ -40,15 +38,15 @@ def agreement(graded: Sequence[tuple[Graded, Mapping[str, JSON]]]) -> dict[str, 
     """Return the comparison with each rater as it stands in the scores: of graded units, each with what the
     grader says of it by question (empty: nothing).
     """
-    raters = sorted({rater for one, _ in graded for rater in one.grades if not is_consensus(rater)})
+    raters = raters_of(one for one, _ in graded)
     people = {
         f"{first} and {second}": _of_two_people(graded, first, second)
         for first, second in combinations(raters, 2)
     }
-    several = len({rater for one, _ in graded for rater in one.grades}) > 1
+    several = has_several(one for one, _ in graded)
     return {
         "raters": {rater: _with(graded, _of_rater(rater)) for rater in raters}
-        | ({RESOLVED: _with(graded, _resolved)} if several else {}),
+        | ({RESOLVED: _with(graded, lambda one: resolved(one, QUESTION_NAMES))} if several else {}),
         **({"between_people": people} if people else {}),
     }
 
@@ -76,16 +74,6 @@ def _with(
 
 def _of_rater(rater: str) -> Callable[[Graded], Mapping[str, JSON]]:
     return lambda one: _tiers_alone(one.grades.get(rater, {}))
-
-
-def _resolved(one: Graded) -> Mapping[str, JSON]:
-    """Return the tiers that the scores use: those of a consensus, else those that all raters agree on."""
-    said = {
-        name: {rater: grades[name] for rater, grades in one.grades.items() if name in grades}
-        for name in QUESTION_NAMES
-    }
-    agreed = {name: agreed_grade(raters) for name, raters in said.items() if raters}
-    return {name: value for name, value in agreed.items() if value is not None}
 
 
 def _tiers_alone(grades: Mapping[str, JSON]) -> Mapping[str, JSON]:

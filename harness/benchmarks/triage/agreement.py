@@ -7,7 +7,8 @@ had no positive case, so that its agreement of 100 % is about absence alone.
 
 A verdict that is missing, and a dimension that a person left open, is no disagreement: it is left out, n says
 so, and `not_judged` counts the first. n counts verdicts: a judge that is asked several times about an answer
-has as many. All of one case, or group of cases, are resampled together.
+has as many. Where several people graded, what they agree on or came to in a consensus is compared too: it is
+what a consensus of theirs stands for. All of one case, or group of cases, are resampled together.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
+from harness.benchmarks.raters import RESOLVED, has_several, raters_of, resolved
 from harness.benchmarks.scored import MetricValue
 from harness.benchmarks.steps import Graded
 from harness.benchmarks.triage.verdicts import DIMENSIONS
@@ -37,16 +39,22 @@ class Compared:
 
 
 def agreement(graded: Sequence[Graded]) -> dict[str, JSON]:
-    """Return the comparison with each rater, as it stands in the scores.
+    """Return the comparison with each rater, and with what several came to, as it stands in the scores.
 
     Raises ValueError for a grade other than 0 and 1.
     """
-    raters = sorted({rater for one in graded for rater in one.grades})
-    return {"raters": {rater: _with_rater(graded, rater) for rater in raters}}
+    found = {
+        rater: _with_grades(graded, [_grades(one.grades.get(rater, {})) for one in graded])
+        for rater in raters_of(graded)
+    }
+    if has_several(graded):
+        came_to = [_grades(resolved(one, DIMENSIONS)) for one in graded]
+        found[RESOLVED] = _with_grades(graded, came_to)
+    return {"raters": found}
 
 
-def _with_rater(graded: Sequence[Graded], rater: str) -> JSON:
-    known = [(one, _grades(one, rater)) for one in graded]
+def _with_grades(graded: Sequence[Graded], of_each: Sequence[Mapping[str, int]]) -> JSON:
+    known = list(zip(graded, of_each, strict=True))
     theirs = [(one, grades) for one, grades in known if grades]
     compared = [
         Compared(one.group, _pairs(one.prediction, grades))
@@ -61,9 +69,9 @@ def _with_rater(graded: Sequence[Graded], rater: str) -> JSON:
     }
 
 
-def _grades(one: Graded, rater: str) -> Mapping[str, int]:
+def _grades(said: Mapping[str, JSON]) -> Mapping[str, int]:
     found: dict[str, int] = {}
-    for name, value in one.grades.get(rater, {}).items():
+    for name, value in said.items():
         if name in DIMENSIONS:
             if value not in (0, 1):
                 raise ValueError(f"a grade of {name} is 0 or 1, not {value!r}")

@@ -34,9 +34,11 @@ _PIECE: Final = 256 * 1024
 _FORMS_VERSION: Final = 1
 """Counts up when the forms of pictures change, so that browsers do not show kept ones."""
 _RANGE: Final = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
+# A sandbox without scripts, which stays of this site: a clip in a tab of its own is asked for by its page.
 _HEADERS: Final = {
     "content-security-policy": (
-        "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; sandbox"
+        "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'; "
+        "sandbox allow-same-origin"
     ),
     "x-content-type-options": "nosniff",
     "cache-control": "private, max-age=3600",

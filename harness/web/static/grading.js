@@ -203,6 +203,10 @@
   for (const field of fields) {
     field.addEventListener(field.matches("fieldset") ? "change" : "input", () => given(field));
     field.addEventListener("htmx:beforeSend", () => Object.assign(of(field), { sent: of(field).given, flying: true }));
+    // The alarm says more of these than trouble.js would.
+    for (const event of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) {
+      field.addEventListener(event, (one) => one.stopPropagation());
+    }
     field.addEventListener("htmx:afterRequest", (event) => {
       of(field).flying = false;
       const xhr = event.detail.xhr;

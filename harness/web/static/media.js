@@ -1,5 +1,6 @@
 // Pictures of a case looked at: a[data-medium] opens over the page, those of the same data-medium follow each other.
-// data-screen (else href) is the picture, data-whole the whole one, data-box "x0 y0 x1 y1" in pixels of data-size "w h".
+// data-screen (else href) is the picture, data-whole the whole one, which has data-size "w h" pixels (or "h w", where the
+// file is turned when shown), data-box "x0 y0 x1 y1" in them.
 (() => {
   "use strict";
   const STEP = 1.25, MOST = 32, PAN = 80;
@@ -41,17 +42,17 @@
         this.button("out", "\u2212", "zoom out (-)", () => this.zoom(1 / STEP)),
         this.button("in", "+", "zoom in (+)", () => this.zoom(STEP)),
         this.button("fit", "fit", "fit the window (0)", () => this.fit(true)),
-        this.button("one", "1:1", "one pixel of the picture to one of the screen (1)", () => this.one()),
+        this.button("one", "1:1", "1:1, a pixel of the whole picture to one of the screen (1)", () => this.one()),
         this.button("close", "close", "close (Escape)", () => this.dialog.close()));
       this.contrast = this.slider("contrast");
       this.brightness = this.slider("brightness");
       const below = make("div", { className: "viewer-bar", role: "toolbar", "aria-label": "how it is drawn" },
         this.contrast.parentElement, this.brightness.parentElement,
         this.button("invert", "invert", "invert grey and colours (i)", () => this.toggle("invert")),
-        this.button("reset", "reset", "contrast and brightness as they are (r)", () => this.reset()),
-        this.button("box", "box", "the region of interest (b)", () => this.toggle("box")),
-        this.button("whole", "whole picture", "load the picture in its full size (w)", () => this.whole()),
-        this.button("full", "full screen", "fill the screen (f)", () => this.full()),
+        this.button("reset", "reset", "reset contrast and brightness (r)", () => this.reset()),
+        this.button("box", "box", "box: the region of interest (b)", () => this.toggle("box")),
+        this.button("whole", "whole picture", "whole picture: load it in its full size (w)", () => this.whole()),
+        this.button("full", "full screen", "full screen (f)", () => this.full()),
         make("p", { className: "viewer-hint", textContent: "drag or arrow keys: move \u00b7 + \u2212 0 1: zoom \u00b7 Ctrl and wheel: zoom \u00b7 n p: pictures" }));
       this.dialog.append(bar, this.stage, below);
       this.listen();
@@ -109,6 +110,7 @@
         const held = this.width;
         this.width = image.naturalWidth;
         this.height = image.naturalHeight;
+        if (this.size && this.size[0] < this.size[1] !== this.width < this.height) this.size.reverse();
         if (this.fitted || !held) this.fit(false);
         else {
           this.scale *= held / this.width;
@@ -169,7 +171,7 @@
     }
 
     one() {
-      this.zoom(1 / devicePixelRatio / this.scale);
+      this.zoom(this.across() / this.width / devicePixelRatio / this.scale);
     }
 
     zoom(by, x = this.stage.clientWidth / 2, y = this.stage.clientHeight / 2) {
@@ -237,9 +239,13 @@
       else if (this.dialog.requestFullscreen) this.dialog.requestFullscreen().catch(() => this.tell("no full screen here"));
     }
 
+    // How many pixels the whole picture has across.
+    across() {
+      return this.size ? this.size[0] : this.width;
+    }
+
     percent() {
-      const whole = this.size ? this.size[0] : this.width;
-      return `zoom ${Math.round((100 * this.width * this.scale * devicePixelRatio) / whole)} %`;
+      return `zoom ${Math.round((100 * this.width * this.scale * devicePixelRatio) / this.across())} %`;
     }
 
     tell(words) {

@@ -2,26 +2,29 @@
 // htmx by itself says nothing. It goes when the next one succeeds.
 (() => {
   "use strict";
-  const WORDS = {
-    0: "The program that serves this page does not answer. What you did last was not kept. Is it still running?",
+  const LOST = "What you did last was not kept.", PERHAPS = "What you did last may not have been kept.";
+  const WHY = {
+    0: "The program that serves this page does not answer. Is it still running?",
     403: "This page is of an earlier start of the program. Open the link that it printed last.",
-    413: "That was too long. It was not kept.",
+    413: "That was too long.",
   };
   const banner = document.createElement("p");
   banner.className = "warning trouble";
   banner.setAttribute("role", "alert");
   banner.hidden = true;
 
-  const tell = (status) => {
-    const words = WORDS[status] || `The program refused this (${status}). What you did last was not kept.`;
+  const tell = (status, verb) => {
+    const lost = verb === "get" ? "This page is not up to date." : status ? LOST : PERHAPS;
+    const words = `${WHY[status] || `The program refused this (${status}).`} ${lost}`;
     if (banner.textContent !== words) banner.textContent = words;
     if (!banner.isConnected) document.getElementById("main").before(banner);
     banner.hidden = false;
   };
 
-  document.addEventListener("htmx:sendError", () => tell(0));
-  document.addEventListener("htmx:timeout", () => tell(0));
-  document.addEventListener("htmx:responseError", (event) => tell(event.detail.xhr.status));
+  const verb = (event) => event.detail.requestConfig?.verb;
+  document.addEventListener("htmx:sendError", (event) => tell(0, verb(event)));
+  document.addEventListener("htmx:timeout", (event) => tell(0, verb(event)));
+  document.addEventListener("htmx:responseError", (event) => tell(event.detail.xhr.status, verb(event)));
   document.addEventListener("htmx:afterOnLoad", (event) => {
     if (event.detail.successful !== false && event.detail.xhr.status < 400) banner.hidden = true;
   });

@@ -143,7 +143,7 @@ class IndexReader:
 
     async def regrade(self) -> None:
         """Read those units again whose grades are others by now."""
-        if not self._index.stored.benchmark.questions or self._reading is None:
+        if not self._index.stored.benchmark.questions:
             return
         before = {} if self._grades is None else self._grades.values
         self._grades = await chosen_grades(self._store, self._index.stored, None)

@@ -35,6 +35,7 @@ class Library:
         self.store = store
         url = store.url
         self._aside: Aside[_Reading] = Aside(lambda: _Reading.open(url))
+        self._seen: weakref.WeakValueDictionary[str, UnitIndex] = weakref.WeakValueDictionary()
         self._asked: dict[tuple[str, str], asyncio.Task[Any]] = {}
         weakref.finalize(self, self._aside.close)
 
@@ -66,11 +67,15 @@ class Library:
         return await self._ask(lambda shelf: shelf.index(reference))
 
     async def soon(self, reference: str) -> UnitIndex | None:
-        """Return the same if that takes no longer than a page may wait, else None: ask again.
+        """Return the same if that takes no longer than a page may wait, else as it was seen last.
 
-        It is read on meanwhile; an error is raised now or the next time.
+        None: it is being read for the first time; ask again. An error is raised now or the next time.
         """
-        return await self._soon(("index", reference), lambda: self.index(reference))
+        found = await self._soon(("index", reference), lambda: self.index(reference))
+        if found is None:
+            return self._seen.get(reference)
+        self._seen[reference] = found
+        return found
 
     async def summaries(self) -> Sequence[RunSummary] | None:
         """Return all runs in a few words, the latest first; None where it takes long: ask again."""
@@ -84,12 +89,17 @@ class Library:
 
         return await self._soon(("scores", reference), ask)
 
-    async def read(self, reference: str, rows: Sequence[int]) -> UnitIndex:
-        """Return the index of a run with the answers of some rows read, which a page is about to show."""
-        return await self._ask(lambda shelf: shelf.read(reference, rows))
+    async def read(self, reference: str, rows: Sequence[int]) -> None:
+        """Read the answers of some rows that a page is about to show, as far as that may take."""
+        if rows:
+            task = asyncio.create_task(self._ask(lambda shelf: shelf.read(reference, rows)))
+            task.add_done_callback(_take_error)
+            done, _ = await asyncio.wait([task], timeout=PATIENCE_S)
+            if done:
+                await task
 
     async def warm(self, patience_s: float, reference: str | None = None) -> None:
-        """Read the run that is looked at first, the latest one by default; go on after a while in any case."""
+        """Read the run that is looked at first, else the latest; go on after a while in any case."""
         task = asyncio.create_task(self.index(reference or LATEST))
         task.add_done_callback(_take_error)
         await asyncio.wait([task], timeout=patience_s)

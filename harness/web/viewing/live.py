@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -11,26 +13,56 @@ from harness.web.links import Query
 from harness.web.pages import HTMX_HEADER, page
 from harness.web.viewing import live_rows, live_words
 from harness.web.viewing.library import Library
-from harness.web.viewing.live_board import LiveBoard
+from harness.web.viewing.live_board import LiveBoard, Seen
+
+UNITS_ENDED = "units-ended"
+"""The event that htmx fires on a page for which more units have ended than it knows of."""
+
+_MOST_AFTER: Final = 10
+"""How often a page that is behind is told so after the end."""
 
 _FRAGMENT = "viewing/templates/live_fragment.html"
 _BRIEF = "viewing/templates/live_brief.html"
+_SINCE = "viewing/templates/live_since.html"
 _PAGE = "viewing/templates/live.html"
 
 
 def routes(library: Library, board: LiveBoard) -> list[Route]:
-    """Return the route `/live?run=`: a page, or for htmx its changing part, with `brief=1` only the summary.
+    """Return the route `/live?run=`: a page, or for htmx its changing part.
 
-    That part asks for itself again as long as a session may do something still.
+    That part asks for itself again as long as a session may do something still. `brief=1` gives the summary
+    only, for a page that tells in `ended=` how many units it knows to have ended: the answer fires
+    `UNITS_ENDED` there while it is another number. `since=` gives a line for a list of units instead, with
+    how many ended after it was made.
     """
 
     async def live(request: Request) -> Response:
         query = Query(request.scope["query_string"])
         run = await library.store.find_run(query.one("run") or LATEST)
         seen = await board.seen(run)
-        name = _PAGE
-        if request.headers.get(HTMX_HEADER) is not None:
-            name = _BRIEF if query.one("brief") else _FRAGMENT
-        return page(name, seen=seen, words=live_words, rows=live_rows)
+        if request.headers.get(HTMX_HEADER) is None:
+            return page(_PAGE, seen=seen, words=live_words, rows=live_rows)
+        since = _number(query.one("since"))
+        if since is not None:
+            return page(_SINCE, seen=seen, ended=since)
+        if query.one("brief"):
+            return _brief(seen, _number(query.one("ended")), _number(query.one("after")) or 0)
+        return page(_FRAGMENT, seen=seen, words=live_words, rows=live_rows)
 
     return [Route("/live", live)]
+
+
+def _brief(seen: Seen, known: int | None, after: int) -> Response:
+    """Return the summary for a page that knows of `known` ended units, and was `after` times told so."""
+    behind = known is not None and known != seen.ended
+    again = 0 if seen.going_on else after + 1 if behind and after < _MOST_AFTER else None
+    part = page(_BRIEF, seen=seen, words=live_words, rows=live_rows, again=again)
+    if behind:
+        part.headers["hx-trigger"] = UNITS_ENDED
+    return part
+
+
+def _number(given: str | None) -> int | None:
+    if given is None or not (given.isascii() and given.isdigit() and len(given) < 19):
+        return None
+    return int(given)

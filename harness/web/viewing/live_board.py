@@ -95,6 +95,11 @@ class Seen:
         return tuple(one for one in self.sessions if not one.standing.over)
 
     @property
+    def ended(self) -> int:
+        """How many units ended, however they did."""
+        return sum(sum(one.outcomes.values()) for one in self.models)
+
+    @property
     def rate(self) -> float | None:
         """Units a second of all sessions together."""
         rates = [one.rate for one in self.going_on if one.rate is not None]

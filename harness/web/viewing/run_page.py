@@ -70,6 +70,7 @@ def routes(library: Library) -> list[Route]:
             steps=[one for one in await library.runs() if (at := step_of(one, names)) and at.run == run.name],
             is_open=any(session.ended_at_us is None for session in stored.sessions),
             n_units=len(index),
+            n_ended=index.reading[1],
             every=units_link(run.name, Filters()),
             by_model=count_table(index, "model"),
             by_condition=count_table(index, "condition") if len(stored.conditions) > 1 else None,

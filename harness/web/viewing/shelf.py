@@ -86,11 +86,9 @@ class Shelf:
         """Return all units of a run as they stand. Raises UnknownNameError, StoreError."""
         return (await self._fresh(reference)).index
 
-    async def read(self, reference: str, rows: Sequence[int]) -> UnitIndex:
-        """Return the same, with the answers of some rows read."""
-        held = await self._fresh(reference)
-        await held.reader.read(rows)
-        return held.index
+    async def read(self, reference: str, rows: Sequence[int]) -> None:
+        """Read the answers of some rows of a run."""
+        await (await self._fresh(reference)).reader.read(rows)
 
     async def _fresh(self, reference: str) -> _Held:
         run = await self.store.find_run(reference)

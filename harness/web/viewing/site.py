@@ -11,11 +11,11 @@ from harness.cache.store import Store
 from harness.web.application import application
 from harness.web.guard import Access
 from harness.web.media import case_files
-from harness.web.viewing import live, run_page, runs, units
+from harness.web.viewing import exchanges, live, run_page, runs, side_by_side, unit_page, units
 from harness.web.viewing.library import Library
 from harness.web.viewing.live_board import LiveBoard
 
-_PAGES = (runs, run_page, units, case_files)
+_PAGES = (runs, run_page, units, unit_page, exchanges, side_by_side, case_files)
 
 
 def viewer(store: Store, access: Access, library: Library | None = None) -> Starlette:

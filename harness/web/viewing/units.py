@@ -99,7 +99,8 @@ async def _values(
     pages = max(1, -(-total // PAGE))
     number = min(number, pages)
     rows = looked.rows[(number - 1) * PAGE : number * PAGE].tolist()
-    index = await library.read(run.name, rows)
+    wanted = [row for row in rows if index.columns.outcome[row] and not index.columns.read[row]]
+    await library.read(run.name, wanted)
     read, ended = index.reading
     return {
         "run": run,
@@ -127,6 +128,9 @@ async def _values(
         "several": {"conditions": len(index.layout.conditions) > 1, "repeats": index.layout.repeats > 1},
         "has_right": index.has_right,
         "value_head": None if index.has_right else index.value_path,
+        "late": not index.columns.read[wanted].all(),
+        "ended": ended,
+        "is_open": any(session.ended_at_us is None for session in index.stored.sessions),
         "unread": ended - read if read < ended and _needs_reading(filters) else 0,
         "left_out": index.texts.left_out if filters.words() else 0,
     }

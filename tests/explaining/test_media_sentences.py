@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.cli.explain_media import media_lines
+from harness.explaining.media_sentences import media_lines
 
 IMAGE: dict[str, Any] = {"sha256": "a" * 64, "mime": "image/png", "bytes": 12345, "recipe": "original"}
 CLIP: dict[str, Any] = {"sha256": "b" * 64, "mime": "video/mp4", "bytes": 7000, "recipe": "original"}

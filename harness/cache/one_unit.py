@@ -1,0 +1,101 @@
+"""One unit, or the units of one case: looked up for somebody who looks at it, each in a query or two."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from harness.cache.exchange_rows import unpacked_json
+from harness.cache.grades import Grade, read_grade
+from harness.cache.parts import StorePart
+from harness.cache.rows import Link, UnitId, UnitState
+from harness.cache.tables import GRADE, RECORD, UNIT, UNIT_EXCHANGE, UNIT_SCORE
+from harness.cache.unit_rows import STATE_COLUMNS, read_state, unit_key
+from harness.canonical import JSON, canonical_json
+from harness.outcomes import UnitOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class KeptScores:
+    """What `harness score` kept of a unit: what it read, and metric -> value, with the code that did so."""
+
+    outcome: UnitOutcome
+    prediction: JSON
+    parser: str
+    scorer: str | None
+    values: dict[str, float | None]
+
+
+class OneUnitStore(StorePart):
+    """Look-ups by the whole key of a unit."""
+
+    async def unit_links(self, run_id: int, unit: UnitId) -> tuple[UnitState, tuple[Link, ...]] | None:
+        """Return a unit's state and links in order, without its exchanges; None where it was never begun."""
+        key = unit_key(run_id, unit)
+        states = select(*STATE_COLUMNS).where(*(UNIT.c[name] == value for name, value in key.items()))
+        links = (
+            select(UNIT_EXCHANGE)
+            .where(*(UNIT_EXCHANGE.c[name] == value for name, value in key.items()))
+            .order_by(UNIT_EXCHANGE.c.position, UNIT_EXCHANGE.c.exchange_id)
+        )
+        async with self._database.reading() as connection:
+            row = (await connection.execute(states)).one_or_none()
+            linked = (await connection.execute(links)).all()
+        if row is None:
+            return None
+        made = tuple(Link(one.exchange_id, one.purpose, one.attempt, one.used) for one in linked)
+        return read_state(row), made
+
+    async def states_of_case(
+        self, run_id: int, models: Collection[str], conditions: Collection[str], case_id: str
+    ) -> Sequence[UnitState]:
+        """Return how the units of a case stand that were begun, in order of model, condition and repeat.
+
+        `models` and `conditions` are those that the run asks: with them the units are found by their key.
+        """
+        statement = (
+            select(*STATE_COLUMNS)
+            .where(UNIT.c.run_id == run_id, UNIT.c.case_id == case_id)
+            .where(UNIT.c.model.in_(sorted(models)), UNIT.c.condition.in_(sorted(conditions)))
+        )
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(statement)).all()
+        return sorted(map(read_state, rows), key=lambda state: state.unit)
+
+    async def unit_grade_history(self, run_id: int, unit: UnitId) -> Sequence[Grade]:
+        """Return every grade of a unit ever given, by question and rater, and then by time."""
+        key = unit_key(run_id, unit)
+        statement = select(GRADE).where(*(GRADE.c[name] == value for name, value in key.items()))
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(statement)).all()
+        return sorted(
+            map(read_grade, rows), key=lambda one: (one.key, one.graded_at_us, canonical_json(one.value))
+        )
+
+    async def is_graded(self, run_id: int, questions: Collection[str]) -> bool:
+        """Tell whether anybody answered any of these questions about any unit of a run."""
+        statement = select(GRADE.c.id).where(GRADE.c.run_id == run_id)
+        asked = statement.where(GRADE.c.question.in_(sorted(questions))).limit(1)
+        async with self._database.reading() as connection:
+            return (await connection.execute(asked)).one_or_none() is not None
+
+    async def kept_scores(self, run_id: int, unit: UnitId) -> KeptScores | None:
+        """Return what was kept of a unit when its run was scored last; None where it was not."""
+        key = unit_key(run_id, unit)
+        columns = (RECORD.c.outcome, RECORD.c.prediction, RECORD.c.parser)
+        record = select(*columns).where(*(RECORD.c[name] == value for name, value in key.items()))
+        scores = select(UNIT_SCORE).where(*(UNIT_SCORE.c[name] == value for name, value in key.items()))
+        async with self._database.reading() as connection:
+            row = (await connection.execute(record)).one_or_none()
+            values = (await connection.execute(scores)).all()
+        if row is None:
+            return None
+        return KeptScores(
+            UnitOutcome(row.outcome),
+            None if row.prediction is None else unpacked_json(row.prediction),
+            row.parser,
+            values[0].scorer if values else None,
+            {one.metric: one.value for one in values},
+        )
