@@ -35,7 +35,9 @@ def case_id(number: int) -> str:
 
 def diagnoses(model: str, number: int, condition: str) -> list[str]:
     """Return five diagnoses; each says by one of `TIERS` what it deserves."""
-    seed = number * 7 if number % 3 == 0 else number * 7 + 3 * MODELS.index(model) + CONDITIONS.index(condition)
+    seed = (
+        number * 7 if number % 3 == 0 else number * 7 + 3 * MODELS.index(model) + CONDITIONS.index(condition)
+    )
     found = [f"{TIERS[(seed * (rank + 3) + rank) % 4]} disease {number} of kind {rank}" for rank in range(5)]
     if number % 4 == 1:
         found[2] += f", as {model} by {PROVIDER} sees it"
@@ -45,19 +47,25 @@ def diagnoses(model: str, number: int, condition: str) -> list[str]:
 def write_night(folder: Path, url: str, cases: int, **changes: Any) -> None:
     """Write case files with an image each, and the configuration of both models."""
     data = folder / "data"
-    (data / "images").mkdir(parents=True)
+    (data / "images").mkdir(parents=True, exist_ok=True)
     lines = []
     for number in range(cases):
         name = f"images/scan-QZ{number:02}.png"
         Image.new("L", (40, 30), color=20 + number).save(data / name)
         line = {
-            "id": case_id(number), "subset": "RadEdu", "language": "en", "subspecialty": "chest", "rare": False,
-            "history": f"Headache for {number + 1} days.", "images": [name], "videos": [],
+            "id": case_id(number), "subset": "RadEdu", "language": "en", "subspecialty": "chest",
+            "rare": False, "history": f"Headache for {number + 1} days.", "images": [name], "videos": [],
             "diagnosis": f"disease {number}, wholly",
         }  # fmt: skip
         lines.append(json.dumps(line | changes))
     (data / "cases.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    config = [f"[providers.{PROVIDER}]", 'adapter = "openai"', f'base_url = "{url}/v1"', 'endpoint = "lab"', ""]
+    config = [
+        f"[providers.{PROVIDER}]",
+        'adapter = "openai"',
+        f'base_url = "{url}/v1"',
+        'endpoint = "lab"',
+        "",
+    ]
     for model in MODELS:
         config += [
             f"[models.{model}]", f'provider = "{PROVIDER}"', f'model = "{SERVED[model]}"',
@@ -68,7 +76,7 @@ def write_night(folder: Path, url: str, cases: int, **changes: Any) -> None:
 
 
 def answering(script: Script = diagnoses) -> Callable[[Arrival], Reply]:
-    """Return what the server does: it knows a case by its history, and a condition by whether there is an image."""
+    """Return what the server does: it knows a case by its history, a condition by its image."""
     models = {served: model for model, served in SERVED.items()}
 
     def reply(arrival: Arrival) -> Reply:

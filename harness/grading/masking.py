@@ -130,8 +130,8 @@ def names_of(stored: StoredRun, served: Iterable[str] = ()) -> frozenset[str]:
     """Return every name of a run's models that may tell who answered.
 
     The names in the run, those of their weights at the provider and of the same weights in the catalogue,
-    endpoints, and, of a step, the models whose answers it was shown; of "maker/model" each part too. `served`:
-    what providers said they served.
+    endpoints, and, of a step, the models whose answers it was shown; of "maker/model" each part too.
+    `served`: what providers said they served.
     """
     manifest = stored.manifest
     found = {*manifest.models, *served}

@@ -1,4 +1,4 @@
-"""What a rater's browser gets tells nothing of whose answers these are: every byte of a whole grading is read."""
+"""What a rater's browser gets tells nothing of whose answers these are: every byte of it is read."""
 
 from __future__ import annotations
 
@@ -121,7 +121,11 @@ async def test_the_order_does_not_follow_the_model_or_the_condition(store: Path)
             for seat in desk.seats[:2]:
                 for place, number in enumerate(desk.order(seat)):
                     unit = desk.plan.items[number].unit
-                    for what in (("model", unit.model), ("condition", unit.condition), ("case", unit.case_id)):
+                    for what in (
+                        ("model", unit.model),
+                        ("condition", unit.condition),
+                        ("case", unit.case_id),
+                    ):
                         places.setdefault(what, []).append(place - 9.5)
     # A uniform place of 20 has a variance of 33.25; 9 groups are looked at, 4 standard errors are 1 in 1,700.
     drift = {what: sum(some) / len(some) / sqrt(33.25 / len(some)) for what, some in places.items()}
@@ -142,7 +146,9 @@ def site(store: Path) -> Iterator[GradingSite]:
         yield one
 
 
-def test_an_error_of_the_store_tells_a_rater_nothing(site: GradingSite, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_the_store_tells_a_rater_nothing(
+    site: GradingSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from harness.errors import StoreError
 
     async def broken(*_: object, **__: object) -> None:

@@ -150,5 +150,3 @@ def check_scores(folder: Path, grades: Mapping[str, Grades]) -> None:
         metrics: Mapping[str, Any] = rows[key]["as_answered"]
         for name, value in numbers.items():
             assert metrics[name]["value"] == pytest.approx(value, abs=1e-12), (key, name)
-
-

@@ -66,7 +66,9 @@ def lost_answers(person: Person) -> Iterator[None]:
     person.opened.page.unroute("**/*")
 
 
-def test_an_answer_that_is_not_saved_is_told_and_kept_until_it_is(browser: Browser, site: GradingSite) -> None:
+def test_an_answer_that_is_not_saved_is_told_and_kept_until_it_is(
+    browser: Browser, site: GradingSite
+) -> None:
     with at_the_desk(browser, site.link("alice"), lambda _: 2) as alice:
         page = alice.opened.page
         alice.begin()
@@ -87,7 +89,9 @@ def test_an_answer_that_is_not_saved_is_told_and_kept_until_it_is(browser: Brows
         assert grades(site) == [(f"tier_{rank}", 2) for rank in range(1, 6)]
         alice.go_on()
         assert page.url != here
-        assert all("ERR_CONNECTION_REFUSED" in words or "htmx:sendError" in words for words in alice.opened.said)
+        assert {words.partition(":")[0] for words in alice.opened.said} == {
+            "console error"
+        }  # of what was lost
 
 
 def test_who_closes_the_window_over_an_unsaved_answer_is_asked(browser: Browser, site: GradingSite) -> None:
@@ -115,8 +119,13 @@ def test_a_changed_answer_says_so_and_keeps_its_history(browser: Browser, site: 
         said = [("tier_1", 3), ("tier_1", 1), ("comment", "n 1 2 3: keys are letters here"), ("tier_2", 2)]
         assert sorted(grades(site), key=str) == sorted(said, key=str)
         alice.opened.page.reload()
-        assert alice.opened.run("document.querySelector('textarea').value") == "n 1 2 3: keys are letters here"
-        assert alice.opened.run("[...document.querySelectorAll(':checked')].map((one) => one.value)") == ["1", "2"]
+        assert (
+            alice.opened.run("document.querySelector('textarea').value") == "n 1 2 3: keys are letters here"
+        )
+        assert alice.opened.run("[...document.querySelectorAll(':checked')].map((one) => one.value)") == [
+            "1",
+            "2",
+        ]
         assert alice.opened.said == []
 
 
@@ -134,7 +143,13 @@ def test_keys_lead_around(browser: Browser, site: GradingSite) -> None:
     with at_the_desk(browser, site.link("alice")) as alice:
         page = alice.opened.page
         alice.begin()
-        for keys, ending in [("n", "sheet/2"), ("p", "sheet/1"), ("j", "sheet/2"), ("k", "sheet/1"), ("u", "/")]:
+        for keys, ending in [
+            ("n", "sheet/2"),
+            ("p", "sheet/1"),
+            ("j", "sheet/2"),
+            ("k", "sheet/1"),
+            ("u", "/"),
+        ]:
             alice.press(keys)
             page.wait_for_url(f"**{ending}")
         alice.press("Enter")
@@ -236,7 +251,18 @@ def test_the_lead_decides_where_raters_agree_too_little(browser: Browser, site: 
         assert lead.opened.said == []
 
 
-PAGES = ("overview", "sheet", "images", "unsaved", "waiting", "lead", "differences", "difference", "closed", "refused")
+PAGES = (
+    "overview",
+    "sheet",
+    "images",
+    "unsaved",
+    "waiting",
+    "lead",
+    "differences",
+    "difference",
+    "closed",
+    "refused",
+)
 
 
 @pytest.mark.slow
@@ -247,7 +273,9 @@ def test_every_page_is_sound(browser: Browser, store: Path, look: Look) -> None:
         alice, page = Person(one, site.link("alice"), lambda _: 1), one.page
 
         def looked(name: str, *allowed: str) -> None:
-            wrong[name] = [words for words in wrong_with(one, site.site, look) if not words.startswith(allowed)]
+            wrong[name] = [
+                words for words in wrong_with(one, site.site, look) if not words.startswith(allowed)
+            ]
 
         page.goto(alice.link)
         looked("overview")

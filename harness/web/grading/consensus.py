@@ -30,9 +30,9 @@ from harness.web.links import Query
 from harness.web.pages import page
 
 _MANNERS: Final = (
-    "You see the answers on which the raters differ, each rater's grades beside each other, and still nothing "
-    "of whose answers these are. Talk about each one and give the grade that you agree on; it stands in place "
-    "of theirs.",
+    "You see the answers on which the raters differ, each rater's grades beside each other, and still "
+    "nothing of whose answers these are. Talk about each one and give the grade that you agree on; it stands "
+    "in place of theirs.",
     "What the raters said is kept, and Cohen's kappa is of that. Once an answer has a consensus they cannot "
     "change it.",
     "The keyboard is enough: each option has its key, the arrows go between questions, Enter goes on, and ? "

@@ -111,9 +111,10 @@ def _links(request: Request, desk: Desk) -> Iterator[tuple[str, str]]:
 
 def _kappas(pairs: Sequence[PairAgreement], desk: Desk | None = None) -> Iterator[Kappa]:
     """Yield a line a pair of raters; with a desk, one a question too."""
+    pooled_as = "" if desk is None else desk.task.pooled_as
     for pair in pairs:
         who = " and ".join(pair.raters)
-        yield _kappa(who, "all questions", pair.pooled)
+        yield _kappa(who, pooled_as, pair.pooled)
         if desk is not None:
             for question in desk.task.questions:
                 yield _kappa(who, question.title, pair.questions[question.name])

@@ -20,9 +20,9 @@ from harness.web.links import Query
 from harness.web.pages import page
 
 _MANNERS: Final = (
-    "Whose answers these are is hidden, and their order is shuffled for you alone. A name that an answer gives "
-    'away is replaced by "[name hidden]". Grade each sheet by itself, and do not talk about sheets while you '
-    "grade.",
+    "Whose answers these are is hidden, and their order is shuffled for you alone. A name that an answer "
+    'gives away is replaced by "[name hidden]". Grade each sheet by itself, and do not talk about sheets '
+    "while you grade.",
     "Each answer is saved as you give it. You can stop at any time and go on later with the same link, and "
     "change what you said; every change is kept with its time.",
     "The keyboard is enough: each option has its key, the arrows go between questions, Enter goes on, and ? "
@@ -75,21 +75,22 @@ def _words(found: Overview) -> Sequence[str]:
     assert own is not None, "a rater has a progress of their own"
     if found.phase == "calibration":
         told = (
-            "All raters grade the same sheets first, each alone. If you agree well enough, full grading opens "
-            "by itself."
+            "All raters grade the same sheets first, each alone. If you agree well enough, full grading "
+            "opens by itself."
         )
         again = "" if found.round == 1 else f" This is round {found.round}, with other sheets than before."
         return [told + again]
     if found.phase == "waiting":
         return [
-            "You have graded all sheets that are open. Full grading opens once the others have done so too and "
-            "you agree well enough. If you do not, whoever leads the grading will speak to you. Look at this "
-            "page again later."
+            "You have graded all sheets that are open. Full grading opens once the others have done so too "
+            "and you agree well enough. If you do not, whoever leads the grading will speak to you. Look at "
+            "this page again later."
         ]
     if found.phase == "full":
         return [f"{count(own.total - own.done, 'sheet')} to go."]
     return [
-        "You have graded every sheet. Thank you. You can still change what you said, until a consensus is found."
+        "You have graded every sheet. Thank you. You can still change what you said, until a consensus is "
+        "found."
     ]
 
 

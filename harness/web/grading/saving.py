@@ -1,4 +1,4 @@
-"""What people say of a sheet, kept: one answer at a time as it is given, or a whole form without JavaScript."""
+"""What people say of a sheet, kept: an answer as it is given, or a whole form without JavaScript."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _onward(who: Seated, position: int, then: str | None) -> str:
 
 
 async def _keep(who: Seated, before: Shown, form: Mapping[str, str]) -> Mapping[str, bool]:
-    """Keep each answer of a form that is not what stands; return which it names, and whether it changed one."""
+    """Keep each answer of a form that is not what stands; return which it names and whether it changed."""
     found = {}
     for name, value in _values(who, form).items():
         stands = before.comment if name == COMMENT else before.grades.get(name)
@@ -67,7 +67,7 @@ def _values(who: Seated, form: Mapping[str, str]) -> Mapping[str, JSON]:
 
 
 def _saved(kept: Mapping[str, bool]) -> Response:
-    """Return what is put beside the question, with its name as a header: nothing else is taken for success."""
+    """Return what is put beside a question, its name as a header: nothing else is taken for success."""
     if not kept:
         return PlainTextResponse("the form names no question", 400)
     at = datetime.now(UTC).isoformat(timespec="seconds")

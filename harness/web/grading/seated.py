@@ -46,7 +46,7 @@ def position_of(request: Request) -> int:
 
 
 async def form_of(request: Request) -> Mapping[str, str]:
-    """Return the fields of a form, of equal names the last. Raises HTTPException for what is no form of ours."""
+    """Return the fields of a form, of equal names the last. Raises HTTPException for what is none."""
     if request.headers.get("content-type", "").partition(";")[0].strip().casefold() != _FORM:
         raise HTTPException(415, "only the forms of these pages are taken")
     body = bytearray()

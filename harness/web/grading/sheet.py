@@ -9,10 +9,10 @@ from typing import Final
 from harness.benchmarks.sheets import Option, Sheet, SheetPart, SheetQuestion
 from harness.canonical import JSON
 
-WHOLE: Final = 12_000
-"""Characters up to which a text is shown whole: some 2,000 words. Of a longer one a beginning is, and all on demand."""
-
-BEGINNING: Final = 3_000
+PART: Final = (12_000, 3_000)
+"""Characters up to which a text is shown whole (some 2,000 words); how many of a longer one are."""
+SUBJECT: Final = (1_000, 300)
+"""The same of a text that stands beside its question."""
 _SHORT: Final = 20
 """Characters up to which options stand beside each other."""
 _FORTH: Final = ("n", "j")

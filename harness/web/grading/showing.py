@@ -13,7 +13,7 @@ from harness.benchmarks.sheets import COMMENT
 from harness.grading.desk import LONGEST_COMMENT, Shown
 from harness.phrases import count
 from harness.web.grading.seated import Seated
-from harness.web.grading.sheet import BEGINNING, WHOLE, Asked, view_of
+from harness.web.grading.sheet import PART, SUBJECT, Asked, view_of
 from harness.web.links import Query
 from harness.web.pages import page
 
@@ -44,8 +44,8 @@ def show(request: Request, who: Seated, shown: Shown, more: Mapping[str, Any] | 
         "closed": shown.closed,
         "saved": query.one("saved") is not None,
         "media_words": media_words(shown),
-        "beginning": BEGINNING,
-        "whole": WHOLE,
+        "part_lengths": PART,
+        "subject_lengths": SUBJECT,
         "both": {},
         "optional": frozenset(),
         "alike": (),

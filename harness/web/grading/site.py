@@ -1,7 +1,8 @@
 """All pages of `harness grade`: a personal link leads to its seat's pages, and to nothing else.
 
-Each seat has its pages below `/g/TOKEN/`. Whoever has no seat is told the same whatever was asked, and a seat's
-pages are routes of its role alone: a rater's link does not come to the lead's pages, whatever stands behind it.
+Each seat has its pages below `/g/TOKEN/`. Whoever has no seat is told the same whatever was asked, and a
+seat's pages are routes of its role alone: a rater's link does not come to the lead's pages, whatever stands
+behind it.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def _telling(work: _Endpoint) -> _Endpoint:
 
 
 def _told(error: HarnessError, role: Role) -> Response:
-    """Say what is wrong: to raters what was written for them alone, since other words may name models or cases."""
+    """Say what is wrong: to raters only what was written for them; other words may name models or cases."""
     if isinstance(error, GradeRefusedError):
         return page("templates/error.html", 409, told=str(error))
     if isinstance(error, UnknownNameError):

@@ -178,7 +178,7 @@
     if (event.key === "Enter") return event.target.closest("summary, a:not(#onward), button") ? null : goOn;
     if (keysOff()) return null;
     const field = at() || open()[0];
-    const radio = field && [...field.querySelectorAll("input")].find((one) => one.dataset.key === event.key.toLowerCase());
+    const radio = field && [...field.querySelectorAll("input")].find((one) => one.dataset.option === event.key.toLowerCase());
     if (radio) return () => choose(field, radio);
     if (field || !/^[0-9]$/.test(event.key)) return null;
     return () => say("all questions are answered; the arrow up goes back to them");
