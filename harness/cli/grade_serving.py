@@ -10,17 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.cli.options import say
+from harness.cli.tables import display_width
 from harness.errors import ConfigError
 
 if TYPE_CHECKING:
     from harness.grading.desk import Desk
     from harness.grading.seats import Seat
-
-_WHAT = {
-    "rater": "{name} grades here",
-    "consensus": "the raters settle here what they differ on",
-    "lead": "for you: progress, agreement, files",
-}
 
 
 async def serve_gradings(desks: Sequence[Desk], host: str, port: int | None) -> None:
@@ -39,6 +34,10 @@ async def serve_gradings(desks: Sequence[Desk], host: str, port: int | None) -> 
         await desk.remember_port(bound)
     for line in links(desks, base):
         click.echo(line)
+    say(
+        "note: each rater needs their own link alone; by that of the consensus the raters settle what they "
+        "differ on, and by that of the lead you see progress, agreement and files"
+    )
     if is_open(listening):
         say("warning: anybody on the way can read this line, it is not encrypted; a tunnel by ssh is safer")
     else:
@@ -66,12 +65,16 @@ def _listening(host: str, port: int | None, desks: Sequence[Desk]) -> socket.soc
 
 
 def links(desks: Sequence[Desk], base: str) -> list[str]:
-    """Return the lines that are printed: a link for each seat, and what it is for."""
+    """Return the lines that are printed: each seat with its link."""
     lines = []
     for desk in desks:
         if len(desks) > 1:
             lines.append(f"{desk.name}:")
-        lines += [f"{address(base, seat)}  {_WHAT[seat.role].format(name=seat.name)}" for seat in desk.seats]
+        width = max(map(display_width, (seat.name for seat in desk.seats)))
+        lines += [
+            f"{seat.name}{' ' * (width - display_width(seat.name))}  {address(base, seat)}"
+            for seat in desk.seats
+        ]
     return lines
 
 

@@ -51,7 +51,7 @@ def print_made(name: str, plan: Plan, run: str) -> None:
     if plan.gated:
         sheets = min(plan.calibration, len(plan.items))
         say(
-            f"first all raters grade the same {count(sheets, 'sheet')}; a kappa of at least "
+            f"note: first all raters grade the same {count(sheets, 'sheet')}; a kappa of at least "
             f"{plan.threshold:g} (Cohen's) opens the others"
         )
 

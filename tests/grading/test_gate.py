@@ -13,6 +13,7 @@ from grading_examples import Rater, desk_of, graded_run, with_small_task
 from sklearn.metrics import cohen_kappa_score
 from stored_run_builder import Built
 
+from harness.cache.grades import NewGrade
 from harness.errors import ConfigError, UnknownNameError
 from harness.grading.agreement import GradedByTwo, pair_agreement, read_pair
 from harness.grading.desk import Desk
@@ -83,6 +84,26 @@ async def test_what_a_rater_changes_before_the_other_finishes_counts_and_later_c
         [pair] = desk.state.rounds[0].pairs
         assert pair.pooled.kappa == pytest.approx(cohen_kappa_score([0, 1, 1, 1], [0, 1, 1, 0]))
         assert pair.questions["reads"].n == 4
+
+
+async def test_what_was_changed_before_anybody_looked_does_not_count_either(tmp_path: Path) -> None:
+    async with graded_run(tmp_path) as built:
+        desk, _, _ = await graders(built)
+        numbers = first(desk)
+
+        def said(rater: str, values: Sequence[int]) -> list[NewGrade]:
+            return [
+                NewGrade(desk.plan.items[number].unit, rater, question, value)
+                for number, value in zip(numbers, values, strict=True)
+                for question in ("right", "reads")
+            ]
+
+        for rater, values in [("alice", (1, 0, 1, 0)), ("bob", (1, 1, 0, 0)), ("bob", (1, 0, 1, 0))]:
+            await built.store.add_grades(built.run.id, said(rater, values))
+        await desk.refresh()
+        assert desk.state.rounds[0].pairs[0].pooled.kappa == 0.0 and desk.state.opened is None
+        [agreement] = await desk.agreement()
+        assert agreement.pooled.kappa == 1.0
 
 
 async def test_one_label_alone_has_no_kappa_and_the_lead_decides(tmp_path: Path) -> None:

@@ -189,7 +189,7 @@ async def test_two_sessions_on_one_run_are_told_apart_and_added_up(tmp_path: Pat
         second = sweep(*run_args(tmp_path, "--shard", "2/2"), cwd=tmp_path)
         async with viewer(place) as page:
             said = await until_said(page, "2 requests in flight", "shard 1/2", "shard 2/2")
-            assert said.count("at work") == 3  # the run, and each session
+            assert said.count("at work told") == 3  # the run, and each session
             for process in (first, second):
                 assert f" by process {process.pid} on " in said
             first.send_signal(signal.SIGKILL)

@@ -78,7 +78,7 @@ async def test_conditions_and_repeats_of_one_model_are_columns_too(tmp_path: Pat
 
 
 async def test_what_a_form_chooses_becomes_a_link_whatever_the_names_hold(tmp_path: Path) -> None:
-    names = ("alpha", "b\u202e<b>&", "gamma")
+    names = ("alpha", "b%41\u202e<b>&", "gamma")
     plan = Plan([with_image(f"c{HOSTILE}", FILLING)], models=names)
     async with built_run(tmp_path, plan) as built, viewing(built.store) as view:
         page = await view.page("/case", run="test-run", case=f"c{HOSTILE}", condition="both")

@@ -108,7 +108,8 @@ async def test_a_case_that_cannot_be_used_says_what_is_wrong_with_it(tmp_path: P
         await built.finish(UNIT, UnitOutcome.CASE_ERROR, error="case_error: the image is cut off")
         async with viewing(built.store) as view:
             page = await unit_page(view)
-    assert "No model can be sent this case: the image is cut off" in page.text
+    assert page.text.count("the case cannot be used: the image is cut off") == 1
+    assert "nothing can be sent for this unit: the image is cut off" in page.text
 
 
 async def test_a_unit_that_was_never_asked_says_so_and_one_in_flight_who_asks_it(tmp_path: Path) -> None:
@@ -159,6 +160,20 @@ async def test_a_damaged_exchange_is_told_and_the_others_are_shown(tmp_path: Pat
     assert "It enters no score" in first.text  # F5
 
 
+async def test_a_damaged_send_that_nothing_rests_on_leaves_the_answer_and_its_scores(tmp_path: Path) -> None:
+    async with built_run(tmp_path, two()) as built:
+        busy = await built.exchange(UNIT, b"", status=503, outcome=ExchangeOutcome.UNAVAILABLE)
+        good = await built.exchange(UNIT, answer(FILLING, SCALING))
+        links: list[Any] = [(busy, "answer", 1), (good, "answer", 1)]
+        await built.finish(UNIT, UnitOutcome.VALID, links, used=[good])
+        with closing(sqlite3.connect(tmp_path / "store.sqlite3")) as raw, raw:
+            raw.execute("UPDATE exchange SET body = x'00ff' WHERE id = ?", (busy,))
+        async with viewing(built.store) as view:
+            text = (await unit_page(view)).text
+    assert text.index(f"exchange {busy} is damaged") < text.index("2. answer, attempt 1")
+    assert "outcome valid at attempt-1" in text and "fine.exact_match 1" in text
+
+
 async def test_grades_stand_with_their_history_and_scores_say_whose_they_use(tmp_path: Path) -> None:
     async with built_run(tmp_path, two()) as built:
         await built.valid(UNIT, FILLING, SCALING)
@@ -174,6 +189,28 @@ async def test_grades_stand_with_their_history_and_scores_say_whose_they_use(tmp
     assert page.text.index("<script>alert(1)") < page.text.index("first thought")
     assert "bob fine" in page.text
     assert is_closed(page) == []
+
+
+async def test_a_grade_of_an_answer_in_whose_place_another_stands_is_marked(tmp_path: Path) -> None:
+    async with built_run(tmp_path, two()) as built:
+        first = await built.exchange(UNIT, answer(EXTRACTION))
+        await built.store.add_grades(built.run.id, [NewGrade(UNIT, "alice", "comment", "early", 2_000_000)])
+        await built.store.add_grades(built.run.id, [NewGrade(UNIT, "bob", "comment", "late", 9_000_000)])
+        again = await built.exchange(UNIT, answer(FILLING), key="2", twin="2", started_at_us=5_000_000)
+        links: list[Any] = [(first, "answer", 1), (again, "answer", 1)]
+        await built.finish(UNIT, UnitOutcome.VALID, links, used=[again], again_after=first)
+        async with viewing(built.store) as view:
+            text = (await unit_page(view)).text
+    assert "early about an earlier answer" in text and "late about" not in text
+
+
+async def test_where_a_case_cannot_be_rendered_the_prompt_tells_which_texts_it_shows(tmp_path: Path) -> None:
+    plan = Plan([case("c1", complaint="")], conditions=("both", "opg"))
+    async with built_run(tmp_path, plan) as built, viewing(built.store) as view:
+        shown = await unit_page(view)
+        hidden = await unit_page(view, UnitId("alpha", "opg", "c1"))
+    assert "chief_complaint shown to the model" in shown.text
+    assert "chief_complaint not shown in this condition" in hidden.text
 
 
 async def test_hostile_texts_are_nothing_but_text_everywhere(tmp_path: Path) -> None:

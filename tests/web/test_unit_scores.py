@@ -86,7 +86,11 @@ def test_grades_enter_as_scoring_takes_them_disputed_ones_and_those_of_others_no
     async def grade() -> None:
         async with await Store.open(str(tmp_path / "store.sqlite3")) as store:
             both = [NewGrade(first, rater, name, tier) for name, tier in tiers.items() for rater in "ab"]
-            apart = [NewGrade(second, rater, "tier_1", tier) for tier, rater in enumerate("ab")]
+            apart = [
+                NewGrade(second, rater, name, 3 if (rater, name) == ("b", "tier_1") else tier)
+                for name, tier in tiers.items()
+                for rater in "ab"
+            ]
             await store.add_grades((await store.find_run("radm")).id, [*both, *apart])
 
     asyncio.run(grade())

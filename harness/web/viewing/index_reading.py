@@ -48,11 +48,13 @@ class IndexReader:
         *,
         sleep: Sleep = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
+        worked: Callable[[], float] = time.thread_time,
     ) -> None:
         self._store = store
         self._index = index
         self._sleep = sleep
         self._clock = clock
+        self._worked = worked
         self._run_id = index.stored.run.id
         self._last = 0
         self._looked_at = clock()
@@ -124,9 +126,9 @@ class IndexReader:
         if scores:
             await self.take_scores()
         while not self._stopped and len(unread := self._index.columns.unread):
-            began = time.thread_time()
+            began = self._worked()
             await self.read(unread[:BATCH].tolist())
-            await self._rest(time.thread_time() - began)
+            await self._rest(self._worked() - began)
 
     async def take_scores(self) -> None:
         """Take texts and numbers from the run's stored scores, if these are current."""
@@ -134,10 +136,10 @@ class IndexReader:
         if score is None or score.scoring == self._of_score or score.depends.get("grades") is not None:
             return
         self._of_score = score.scoring
-        began = time.thread_time()
+        began = self._worked()
         async for _ in read_scores(self._store, self._index):
-            await self._rest(time.thread_time() - began)
-            began = time.thread_time()
+            await self._rest(self._worked() - began)
+            began = self._worked()
             if self._stopped:
                 return
 

@@ -36,6 +36,7 @@ class Library:
         url = store.url
         self._aside: Aside[_Reading] = Aside(lambda: _Reading.open(url))
         self._seen: weakref.WeakValueDictionary[str, UnitIndex] = weakref.WeakValueDictionary()
+        self._summed: Sequence[RunSummary] | None = None
         self._asked: dict[tuple[str, str], asyncio.Task[Any]] = {}
         weakref.finalize(self, self._aside.close)
 
@@ -78,8 +79,13 @@ class Library:
         return found
 
     async def summaries(self) -> Sequence[RunSummary] | None:
-        """Return all runs in a few words, the latest first; None where it takes long: ask again."""
-        return await self._soon(("runs", ""), lambda: self._ask(lambda shelf: shelf.summaries()))
+        """Return all runs in a few words, the latest first; as they were seen last, where it takes long.
+
+        None: they are being counted for the first time; ask again.
+        """
+        found = await self._soon(("runs", ""), lambda: self._ask(lambda shelf: shelf.summaries()))
+        self._summed = self._summed if found is None else found
+        return self._summed
 
     async def scores(self, reference: str) -> tuple[RunScores | None] | None:
         """Return the main metric of a run, if its stored scores are current; None: ask again."""

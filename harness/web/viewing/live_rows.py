@@ -188,10 +188,10 @@ def causes(seen: SeenSession) -> Mapping[str, int]:
 
 
 def outcome_chip(outcome: str) -> str:
-    """Return the class of the chip of a unit's outcome."""
+    """Return the class of the chip of a unit's outcome: the same as in lists of units."""
     if outcome in _SOUND:
         return "chip-ok"
-    return "chip-warn" if outcome in _WEAK else "chip-bad"
+    return "chip-bad" if outcome in _WEAK else "chip-warn"
 
 
 def left(seen: Seen) -> str:

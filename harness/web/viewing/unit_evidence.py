@@ -6,6 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Final
 
 from harness.attempts import AskRef, AttemptPolicy, UnitError, UnitResult
@@ -26,6 +27,8 @@ from harness.web.viewing.library import Library
 
 _KEPT: Final = 8
 """Runs whose replayers, with their compiled schemas, are kept."""
+_MOST_COMPARED: Final = 2_000
+"""Cases among which the nearest to a misspelt id is looked for: of more that takes longer than a page may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ def asked_case(stored: StoredRun, query: Query) -> str:
     """Return the id of the case that a query names. Raises UnknownNameError."""
     index, name = stored.case_index, query.one("case")
     if name is None or index.find(name) is None:
-        near = "" if name is None else nearest(name, map(index.id, index))
+        near = "" if name is None or len(index) > _MOST_COMPARED else nearest(name, map(index.id, index))
         raise UnknownNameError(f"run {stored.run.name!r} has no case {name or ''!r}{near}")
     return name
 
@@ -118,6 +121,7 @@ class UnitReader:
     def __init__(self, library: Library) -> None:
         self._library = library
         self._replayers: OrderedDict[int, tuple[StoredRun, Replayer]] = OrderedDict()
+        self._lock = Lock()
 
     async def read(self, stored: StoredRun, unit: UnitId) -> UnitRead:
         """Return a unit of a run with its exchanges. Raises StoreError for more than a damaged one."""
@@ -176,13 +180,14 @@ class UnitReader:
         return UnitRead(stored, unit, case, replayed, sends, facts, lost, whole)
 
     def _replayer(self, stored: StoredRun) -> Replayer:
-        known = self._replayers.get(stored.run.id)
-        if known is None or known[0] is not stored:
-            known = (stored, Replayer(stored))
-            self._replayers[stored.run.id] = known
-            while len(self._replayers) > _KEPT:
-                self._replayers.popitem(last=False)
-        return known[1]
+        with self._lock:
+            known = self._replayers.get(stored.run.id)
+            if known is None or known[0] is not stored:
+                known = (stored, Replayer(stored))
+                self._replayers[stored.run.id] = known
+                while len(self._replayers) > _KEPT:
+                    self._replayers.popitem(last=False)
+            return known[1]
 
 
 def _is_request(document: bytes) -> bool:
