@@ -166,3 +166,13 @@ def test_an_error_of_the_store_tells_a_rater_nothing(
     form = {"seen": "x", "tier_1": "1"}
     response = httpx.post(site.link("alice") + "sheet/1", data=form, trust_env=False)
     assert response.status_code == 500 and case_id(1) not in response.text
+
+
+def test_one_rater_sees_nothing_of_what_another_said(store: Path) -> None:
+    with grading_site(store, calibration=0, limit=2) as site, httpx.Client(trust_env=False) as client:
+        pages = [site.link("bob"), site.link("bob") + "sheet/1"]
+        before = [client.get(page).text for page in pages]
+        site.grade_all("alice", 1)
+        assert [client.get(page).text for page in pages] == before
+        assert "checked" not in before[1]
+        assert "checked" in client.get(site.link("alice") + "sheet/1").text

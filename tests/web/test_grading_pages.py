@@ -86,7 +86,7 @@ def test_an_answer_that_is_not_saved_is_told_and_kept_until_it_is(
             assert grades(site) == []
         page.locator("#alarm").wait_for(state="hidden")  # it was tried again by itself
         kept(alice, 5)
-        assert grades(site) == [(f"tier_{rank}", 2) for rank in range(1, 6)]
+        assert sorted(grades(site)) == [(f"tier_{rank}", 2) for rank in range(1, 6)]
         alice.go_on()
         assert page.url != here
         assert {words.partition(":")[0] for words in alice.opened.said} == {
@@ -94,6 +94,7 @@ def test_an_answer_that_is_not_saved_is_told_and_kept_until_it_is(
         }  # of what was lost
 
 
+@pytest.mark.slow
 def test_who_closes_the_window_over_an_unsaved_answer_is_asked(browser: Browser, site: GradingSite) -> None:
     with at_the_desk(browser, site.link("alice"), lambda _: 2) as alice:
         alice.begin()
@@ -105,6 +106,7 @@ def test_who_closes_the_window_over_an_unsaved_answer_is_asked(browser: Browser,
         assert any(words.startswith("dialog:") for words in alice.opened.said)
 
 
+@pytest.mark.slow
 def test_a_changed_answer_says_so_and_keeps_its_history(browser: Browser, site: GradingSite) -> None:
     with at_the_desk(browser, site.link("alice")) as alice:
         alice.begin()
@@ -129,6 +131,7 @@ def test_a_changed_answer_says_so_and_keeps_its_history(browser: Browser, site: 
         assert alice.opened.said == []
 
 
+@pytest.mark.slow
 def test_a_key_that_is_held_down_answers_one_question(browser: Browser, site: GradingSite) -> None:
     with at_the_desk(browser, site.link("alice")) as alice:
         alice.begin()
@@ -169,6 +172,7 @@ def test_keys_lead_around(browser: Browser, site: GradingSite) -> None:
         assert alice.opened.said == []
 
 
+@pytest.mark.slow
 def test_single_keys_can_be_turned_off(browser: Browser, site: GradingSite) -> None:
     with at_the_desk(browser, site.link("alice")) as alice:
         alice.begin()
@@ -179,6 +183,7 @@ def test_single_keys_can_be_turned_off(browser: Browser, site: GradingSite) -> N
         assert grades(site) == [("tier_1", 1)]
 
 
+@pytest.mark.slow
 def test_an_answer_that_was_settled_meanwhile_is_refused_in_words(browser: Browser, store: Path) -> None:
     with grading_site(store, calibration=0) as site, at_the_desk(browser, site.link("alice")) as alice:
         alice.begin()
@@ -216,6 +221,7 @@ def test_without_javascript_it_is_a_form_with_a_button(browser: Browser, site: G
     assert sorted(grades(site), key=str) == sorted(expected, key=str)
 
 
+@pytest.mark.slow
 def test_images_come_when_they_are_asked_for_alone(browser: Browser, site: GradingSite) -> None:
     with at_the_desk(browser, site.link("alice")) as alice:
         alice.begin()
@@ -229,6 +235,7 @@ def test_images_come_when_they_are_asked_for_alone(browser: Browser, site: Gradi
         assert alice.opened.said == []
 
 
+@pytest.mark.slow
 def test_the_lead_decides_where_raters_agree_too_little(browser: Browser, site: GradingSite) -> None:
     site.grade_all("alice", 1)
     site.grade_all("bob", 2)
@@ -312,6 +319,7 @@ def test_every_page_is_sound(browser: Browser, store: Path, look: Look) -> None:
     assert {name: found for name, found in wrong.items() if found} == {}
 
 
+@pytest.mark.slow
 def test_a_phone_shows_the_case_above_the_questions(browser: Browser, site: GradingSite) -> None:
     with at_the_desk(browser, site.link("alice"), size=PHONE) as alice:
         alice.begin()
