@@ -99,7 +99,7 @@ async def _value(value: Any) -> Any:
 def test_what_was_agreed_cannot_be_changed(store: Path, given: tuple[str, ...], told: str) -> None:
     grade(store, *MADE)
     for name in ("test-run", "test-run-small"):
-        done = grade(store, name, *given, code=2)
+        done = grade(store, name, *given, "--status", code=2)
         assert told in done.err and "another one with --name" in done.err
 
 
@@ -123,7 +123,7 @@ def test_what_was_agreed_cannot_be_changed(store: Path, given: tuple[str, ...], 
 def test_what_cannot_be_is_refused_and_nothing_is_made(
     store: Path, given: tuple[str, ...], told: str
 ) -> None:
-    assert told in grade(store, *given, code=2).err
+    assert told in grade(store, *given, "--status", code=2).err
     assert "no gradings yet" in grade(store).out
 
 

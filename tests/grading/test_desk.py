@@ -169,6 +169,17 @@ async def test_of_an_averaged_question_only_far_apart_points_are_shown_and_none_
         assert (await desk.overview(seat(desk, "lead"))).phase == "done"
 
 
+async def test_raters_differ_once_all_of_them_have_answered(tmp_path: Path) -> None:
+    async with graded_run(tmp_path, cases=2) as built:
+        desk = await desk_of(built, calibration=0, raters=("alice", "bob", "carol"))
+        for name, value in (("alice", 0), ("bob", 1)):
+            await Rater(desk, name).say_of(1, right=value)
+        assert await desk.disagreements() == ()
+        await Rater(desk, "carol").say_of(1, right=1)
+        [one] = await desk.disagreements()
+        assert one.disputes[0].grades == {"alice": 0, "bob": 1, "carol": 1}
+
+
 async def test_there_is_no_consensus_before_full_grading(tmp_path: Path) -> None:
     async with graded_run(tmp_path) as built:
         desk = await desk_of(built)

@@ -14,9 +14,12 @@ from sklearn.metrics import cohen_kappa_score
 from stored_run_builder import Built
 
 from harness.cache.grades import NewGrade
+from harness.cache.gradings import StoredGrading
+from harness.canonical import JSON
 from harness.errors import ConfigError, UnknownNameError
 from harness.grading.agreement import GradedByTwo, pair_agreement, read_pair
 from harness.grading.desk import Desk
+from harness.grading.state import read_state
 
 task = pytest.fixture(autouse=True)(with_small_task)
 
@@ -195,6 +198,26 @@ async def test_a_clock_that_goes_back_loses_nothing(tmp_path: Path) -> None:
         assert shown.grades["right"] == 1
         # What alice changed counts, since bob had not finished: by the clock it was long after he had.
         assert desk.state.rounds[0].pairs[0].pooled.kappa == 1.0 and desk.state.opened is not None
+
+
+async def test_a_change_that_another_process_overtook_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with graded_run(tmp_path) as built:
+        desk, alice, _ = await graders(built)
+        old, change, tried = alice.seat, built.store.change_grading, []
+
+        async def overtaken(grading: StoredGrading, state: Mapping[str, JSON]) -> bool:
+            tried.append(state)
+            if len(tried) == 1:
+                now = await built.store.grading_now(grading)
+                assert await change(now, read_state(now.state).at_port(5).to_json())
+            return await change(grading, state)
+
+        monkeypatch.setattr(built.store, "change_grading", overtaken)
+        new = await desk.replace_link("alice")
+        assert len(tried) == 2 and new.token != old.token
+        assert alice.seat == new and desk.state.port == 5
 
 
 def test_kappa_of_real_size_is_that_of_sklearn_pooled_and_by_question() -> None:

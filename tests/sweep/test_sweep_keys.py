@@ -183,7 +183,7 @@ def check_no_page_holds_a_key(store: Path) -> None:
         pages = crawled(client, each=4 * CASES)
     assert [page.address for page in pages if found_in(page.body + str(page.headers).encode(), ALL)] == []
     assert [page.address for page in pages if page.status >= 500] == []
-    assert len(pages) > 5
+    assert {page.path for page in pages} >= {"/", "/run", "/units", "/unit", "/exchange"}
 
 
 def check_it_was_full_of_errors(folder: Path) -> None:

@@ -235,11 +235,14 @@ def test_json_is_compared_place_by_place() -> None:
 HOSTILE = "<script>alert(1)</script>\"'<img src=x onerror=alert(1)> \u202egnp.exe\u202c \x00 \ud800 {{7*7}}"
 
 
-@pytest.mark.parametrize("name", ["medlay", "pandent", "radm", "triage", "triage.judge", "other form"])
+@pytest.mark.parametrize(
+    "name", ["medlay", "only in the reference", "pandent", "radm", "triage", "triage.judge", "other form"]
+)
 def test_texts_of_models_and_cases_are_text_on_the_page(name: str) -> None:
     judged = Case("a", {"gt_reasoning": HOSTILE, "model_reasoning": HOSTILE}, {}, {})
     at = {
         "medlay": ("medlay", "A", lay_case(lay=HOSTILE), HOSTILE + " more"),
+        "only in the reference": ("medlay", "A", lay_case(lay=HOSTILE), "other words altogether"),
         "pandent": ("pandent", "report", Case("a", {}, {}, {"findings": {}, "report": "x"}), HOSTILE),
         "radm": ("radm", "text", ranked_case("a"), {"diagnoses": [HOSTILE] * 5}),
         "triage": ("triage", "both", triage_case(rationale=HOSTILE), answer_of([], HOSTILE)),

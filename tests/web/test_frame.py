@@ -66,7 +66,14 @@ def site() -> Iterator[Site]:
         yield one
 
 
-@pytest.mark.parametrize("look", PAGE_LOOKS, ids=str)
+QUICK = {"375-dark", "1280-light"}
+SEEN = [
+    pytest.param(look, id=str(look), marks=[] if str(look) in QUICK else pytest.mark.slow)
+    for look in PAGE_LOOKS
+]
+
+
+@pytest.mark.parametrize("look", SEEN)
 def test_the_design_is_sound(browser: Browser, site: Site, look: Look) -> None:
     with visiting(browser, site, look) as one:
         assert one.page.title() == "all of the design"

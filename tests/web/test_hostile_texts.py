@@ -69,10 +69,12 @@ def pages(store: Path) -> list[Crawled]:
 
 
 def test_no_page_runs_loads_or_leads_to_what_a_text_says(pages: list[Crawled]) -> None:
-    wrong = [one for page in pages if page.path != "/unit" for one in wrong_in(page)]
+    # The run was built by hand: its images are nowhere, and /media/file says so.
+    looked_at = [page for page in pages if (page.path, page.status) != ("/media/file", 404)]
+    wrong = [one for page in looked_at for one in wrong_in(page)]
     assert wrong == []
     assert any(b"&lt;script&gt;document.title=" in page.body for page in pages)
-    assert {page.path for page in pages} >= {"/", "/static/app.css"}
+    assert {page.path for page in pages} >= {"/", "/run", "/units", "/unit", "/exchange"}
 
 
 def test_every_page_is_text_in_utf8_and_no_template_of_a_text_is_filled_in(pages: list[Crawled]) -> None:

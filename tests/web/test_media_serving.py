@@ -19,6 +19,7 @@ from clip_examples import index_in, written_clip
 from media_site import AS_IMAGE, AS_PAGE, case_with, media_site, opened, passed_off, saved
 from PIL import Image
 
+import harness.web.media.serving as serving
 import harness.web.media.sound_files as sound_files
 import harness.web.media.thumbnails as thumbnails
 from harness.frames.clip_frames import keep_frames_in
@@ -342,6 +343,13 @@ async def test_where_a_picture_is_awaited_the_words_are_a_picture(tmp_path: Path
     assert "<script" not in response.text
 
 
+def test_words_in_a_picture_are_escaped_and_wrapped() -> None:
+    drawn = serving._drawn('<script>alert("1")</script> & ' + "word " * 40)
+    assert "<script" not in drawn
+    assert "&lt;script&gt;" in drawn
+    assert drawn.count("<text ") == 8
+
+
 async def test_a_picture_once_made_is_kept_and_a_changed_file_makes_no_other(tmp_path: Path) -> None:
     media = saved(tmp_path, size=(333, 222))
     assert media.path is not None
@@ -408,8 +416,6 @@ async def test_pictures_are_made_off_the_loop(tmp_path: Path, monkeypatch: pytes
 async def test_a_picture_that_takes_long_is_promised_for_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import harness.web.media.serving as serving
-
     monkeypatch.setattr(serving, "_PATIENCE_S", 0.01)
     held = threading.Event()
     monkeypatch.setattr(serving, "picture", lambda *args, **named: held.wait(20))
@@ -518,8 +524,6 @@ def test_every_range_of_a_small_file_is_that_of_the_standard() -> None:
 async def test_a_clip_that_changes_while_it_is_sent_breaks_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import harness.web.media.serving as serving
-
     monkeypatch.setattr(serving, "_PIECE", 64)
     media = probe(written_clip(tmp_path))
     path = media.path
@@ -544,8 +548,6 @@ async def test_a_clip_that_changes_while_it_is_sent_breaks_off(
 async def test_a_clip_is_no_longer_read_when_the_browser_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import harness.web.media.serving as serving
-
     monkeypatch.setattr(serving, "_PIECE", 64)
     media = probe(written_clip(tmp_path))
     sent: list[Any] = []

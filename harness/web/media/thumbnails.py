@@ -45,9 +45,9 @@ _VIDEOS: Final = frozenset(
 )
 _STAGES: Final[dict[Form, str]] = {
     "thumb": f"fit:max_side={THUMB_PIXELS}+jpeg:quality=80",
-    "screen": f"fit:max_side={SCREEN_PIXELS}+jpeg:quality=88",
+    "screen": f"fit:max_side={SCREEN_PIXELS}+jpeg:quality=80",
     "whole": "png",
-    "marked": f"fit:max_side={SCREEN_PIXELS}+jpeg:quality=88",
+    "marked": f"fit:max_side={SCREEN_PIXELS}+jpeg:quality=80",
 }
 _one_large = threading.Semaphore(1)
 
