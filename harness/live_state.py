@@ -109,8 +109,8 @@ class LiveState(_Told):
         return None if self.owner is None else Owner(**self.owner.model_dump())
 
 
-def read_state(state: Mapping[str, JSON]) -> LiveState | None:
-    """Return what a session told; None where it was told in a form that is not known here."""
+def read_state(state: Mapping[str, JSON] | None) -> LiveState | None:
+    """Return what a session told; None where it is damaged, or in a form that is not known here."""
     try:
         return LiveState.model_validate(state)
     except ValidationError:

@@ -94,9 +94,7 @@ def read_plan(settings: Mapping[str, JSON]) -> Plan:
             not_graded=found["not_graded"],
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(
-            "the settings of a grading are damaged; `harness store verify` lists all that is"
-        ) from error
+        raise StoreError("the settings of a grading are damaged; take it from a backup") from error
 
 
 def answer_digest(prediction: JSON) -> str:

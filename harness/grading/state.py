@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from harness.canonical import JSON
+from harness.errors import StoreError
 from harness.grading.agreement import PairAgreement, read_pair
 from harness.grading.seats import Seat, read_seats
 
@@ -95,8 +96,20 @@ class State:
 
 
 def read_state(stored: Mapping[str, JSON]) -> State:
-    """Undo `State.to_json`."""
-    found: Mapping[str, Any] = stored
+    """Undo `State.to_json`. Raises StoreError for a state of another version, and for what is none."""
+    version = stored.get("version")
+    if version != VERSION:
+        raise StoreError(
+            f"this grading was made by another version of harness (its form is {version!r}, here {VERSION}); "
+            "use that one"
+        )
+    try:
+        return _state(stored)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise StoreError("the state of a grading is damaged; take it from a backup") from error
+
+
+def _state(found: Mapping[str, Any]) -> State:
     opened = found["opened"]
     return State(
         seats=read_seats(found["seats"]),

@@ -42,8 +42,7 @@ def grade(store: Path, *args: str, code: int = 0) -> Done:
 def at_desk(store: Path, work: Callable[[Desk], Awaitable[Any]], name: str = "test-run-small") -> Any:
     async def run() -> Any:
         async with await Store.open(str(store), create=False) as opened:
-            found = await opened.find_grading(name)
-            assert found is not None
+            found = next(one for one in await opened.gradings() if one.name == name)
             return await work(await Desk.open(opened, found))
 
     return asyncio.run(run())

@@ -111,7 +111,9 @@ def test_every_benchmark_and_step_says_the_outcome_where_there_is_no_prediction(
 
 
 @pytest.mark.parametrize("name", EVERY)
-@pytest.mark.parametrize("prediction", [{"other": ["form", 1]}, [3, None], "text", 7, True])
+@pytest.mark.parametrize(
+    "prediction", [{"other": ["form", 1]}, {"scores": [1]}, {"scores": "x"}, [3, None], "text", 7, True]
+)
 def test_a_prediction_of_any_other_form_is_compared_as_json_and_never_breaks_a_page(
     name: str, prediction: JSON
 ) -> None:

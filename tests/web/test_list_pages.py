@@ -137,6 +137,15 @@ async def test_runs_are_listed_the_latest_first_with_what_they_are(store: Store,
     assert "harness score second" in run
 
 
+async def test_a_run_is_open_while_any_session_has_not_ended(store: Store, pages: Pages) -> None:
+    built = await build(store, Plan([case("c0", SCALING)]))
+    later = await store.start_session(built.run.id, {})
+    await store.end_session(later, 0)
+    assert "at work, or killed" in await pages.whole("/")
+    await store.end_session(built.session, 0)
+    assert "at work, or killed" not in await pages.whole("/")
+
+
 async def test_a_run_counts_its_units_as_the_lists_do_that_it_links_to(bulk: tuple[Built, Pages]) -> None:
     _, pages = bulk
     page = await pages.whole(link("/run", run="night"))

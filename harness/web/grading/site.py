@@ -7,6 +7,7 @@ behind it.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
@@ -24,6 +25,8 @@ from harness.web.grading import consensus, lead, rater
 from harness.web.grading.seated import Seated, seated
 from harness.web.guard import Access
 from harness.web.pages import page
+
+_log = logging.getLogger(__name__)
 
 _Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
@@ -83,4 +86,5 @@ def _told(error: HarnessError, role: Role) -> Response:
         return page("templates/error.html", 409, told=str(error))
     if isinstance(error, UnknownNameError):
         return page("templates/error.html", 404, told="there is no such sheet")
+    _log.error("error: a page of a %s failed: %s; the lead's pages may say why", role, type(error).__name__)
     return page("templates/error.html", 500, told=str(error) if role == "lead" else _FAILED)

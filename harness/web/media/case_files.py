@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from harness.errors import HarnessError
+from harness.errors import StoreError, UnknownNameError
 from harness.media import Media
 from harness.web.links import Query
 from harness.web.media.places import located
@@ -28,8 +28,10 @@ def routes(library: Library) -> list[Route]:
     async def file(request: Request) -> Response:
         try:
             found = await _medium(library, Query(request.scope["query_string"]))
-        except HarnessError:
+        except UnknownNameError:
             found = None
+        except StoreError as error:
+            return not_shown(request, str(error), status=500)
         if found is None:
             return not_shown(request, _NO_CASE)
         media, box = found

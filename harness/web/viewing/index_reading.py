@@ -17,6 +17,7 @@ from harness.cache.rows import LinkedUnit, UnitId
 from harness.cache.store import Store
 from harness.cache.unit_glances import REFORMATTED, Glance
 from harness.offline.chosen_grades import ChosenGrades, chosen_grades
+from harness.session_standing import any_open
 from harness.web.viewing.index_scores import current_score, read_scores
 from harness.web.viewing.strata import Strata
 from harness.web.viewing.unit_columns import CODES, REFORMATTER, USABLE_CODES, Columns, stage_code
@@ -67,7 +68,7 @@ class IndexReader:
     @property
     def working(self) -> bool:
         """Tell whether a session has not ended: it is at work, or was killed."""
-        return any(session.ended_at_us is None for session in self._index.stored.sessions)
+        return any_open(self._index.stored.sessions)
 
     def stop(self) -> None:
         """End `fill` at its next step: nobody looks any more."""

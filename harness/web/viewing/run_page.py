@@ -14,6 +14,7 @@ from starlette.routing import Route
 from harness.cache.runs import LATEST
 from harness.offline.stored_run import StoredRun
 from harness.phrases import no_evidence
+from harness.session_standing import any_open
 from harness.web.links import Query
 from harness.web.pages import page
 from harness.web.viewing.filters import OPEN, Facet, Filters, units_link
@@ -57,8 +58,8 @@ def routes(library: Library) -> list[Route]:
         index = await library.soon(run.name)
         if index is None:
             return page("viewing/templates/pending.html", run=run)
-        stored = index.stored
-        names = {one.digest: one.name for one in await library.runs()}
+        stored, runs = index.stored, await library.runs()
+        names = {one.digest: one.name for one in runs}
         return page(
             "viewing/templates/run.html",
             run=run,
@@ -67,8 +68,8 @@ def routes(library: Library) -> list[Route]:
             flags=flags_of(stored.manifest),
             banner=banner(stored),
             step=step_of(run, names),
-            steps=[one for one in await library.runs() if (at := step_of(one, names)) and at.run == run.name],
-            is_open=any(session.ended_at_us is None for session in stored.sessions),
+            steps=[one for one in runs if (at := step_of(one, names)) and at.run == run.name],
+            is_open=any_open(stored.sessions),
             n_units=len(index),
             n_ended=index.reading[1],
             every=units_link(run.name, Filters()),

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.benchmarks.base import Case
-
-Flags = NDArray[np.bool_]
+from harness.web.viewing.unit_columns import Flags
 
 MOST_BYTES: Final = 400_000_000
 """Of the texts of one run that are kept; those beyond it are not looked through, and pages say so."""

@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from harness.cache.rows import Run
 from harness.cache.runs import LATEST
+from harness.session_standing import any_open
 from harness.web.links import Query
 from harness.web.pages import page
 from harness.web.viewing.facets import MOST_STRATA, FacetCount
@@ -130,7 +131,7 @@ async def _values(
         "value_head": None if index.has_right else index.value_path,
         "late": not index.columns.read[wanted].all(),
         "ended": ended,
-        "is_open": any(session.ended_at_us is None for session in index.stored.sessions),
+        "is_open": any_open(index.stored.sessions),
         "unread": ended - read if read < ended and _needs_reading(filters) else 0,
         "left_out": index.texts.left_out if filters.words() else 0,
     }
