@@ -21,7 +21,7 @@ from harness.offline.score import score_run
 from harness.outcomes import UnitOutcome
 from harness.web.guard import Access
 from harness.web.links import Query, link
-from harness.web.viewing.filters import Filters, units_link
+from harness.web.viewing.filters import FACETS, Filters, units_link
 from harness.web.viewing.library import Library
 from harness.web.viewing.site import viewer
 
@@ -112,6 +112,15 @@ async def test_an_empty_store_says_what_to_do(pages: Pages) -> None:
     assert "harness run" in page and "--store" in page
     await pages.get("/run?run=nothing", 404)
     await pages.get("/units?run=nothing", 404)
+
+
+async def test_a_value_that_no_unit_has_leaves_none_and_can_be_given_up(bulk: tuple[Built, Pages]) -> None:
+    _, pages = bulk
+    for facet in FACETS:
+        for value in ("unheard-of", "%00", "%ff"):
+            page = await pages.whole(f"/units?run=night&{facet}={value}")
+            assert total(page) == 0
+            assert "/units?run=night" in links(page, "/units")
 
 
 async def test_runs_are_listed_the_latest_first_with_what_they_are(store: Store, pages: Pages) -> None:
