@@ -19,7 +19,7 @@ from web_site import Site, served
 
 from harness.errors import ConfigError
 from harness.web.application import application
-from harness.web.connections import Bounds
+from harness.web.connections import BoundedConnection, Bounds
 from harness.web.guard import HEADERS, Access
 from harness.web.serving import LOOPBACK, base_address, is_open, listen, names_of, serve
 
@@ -214,6 +214,35 @@ def test_requests_at_work_are_not_broken_by_new_connections() -> None:
         with connected(site) as second:
             assert all_of(second) == b""
         assert not pages.cancelled.is_set()
+
+
+def test_clients_that_never_read_keep_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They ask for more than fits into what lies between; files that hold nothing need no token."""
+    pause, paused = BoundedConnection.pause_writing, threading.Semaphore(0)
+
+    def noted(self: BoundedConnection) -> None:
+        pause(self)
+        paused.release()
+
+    monkeypatch.setattr(BoundedConnection, "pause_writing", noted)
+    asked = HEAD.replace(b"/ ", b"/static/htmx.min.js ") + b"\r\n"
+    with site_with(Bounds(head_s=600, connections=4)) as site:
+        lines = []
+        try:
+            for _ in range(8):
+                line = socket.socket()
+                line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+                line.connect(_place(site))
+                line.setblocking(False)
+                lines.append(line)
+                with suppress(BlockingIOError):
+                    line.send(asked * 400)
+                assert paused.acquire(timeout=WAIT_S)
+            for _ in range(3):
+                assert get(site).text == "shown"
+        finally:
+            for line in lines:
+                line.close()
 
 
 def test_a_body_that_never_ends_is_refused() -> None:
