@@ -16,7 +16,7 @@ from harness.web.grading.media import media_routes
 from harness.web.grading.saving import save
 from harness.web.grading.seated import position_of, seated
 from harness.web.grading.showing import show
-from harness.web.links import Query
+from harness.web.links import Query, whole_number
 from harness.web.pages import page
 
 _MANNERS: Final = (
@@ -97,9 +97,8 @@ def _words(found: Overview) -> Sequence[str]:
 async def go_on(request: Request) -> Response:
     """Lead to the next sheet with something left to say; to the overview where there is none."""
     who = seated(request)
-    after = Query(request.scope["query_string"]).one("after") or "0"
-    place = int(after) if after.isascii() and after.isdigit() and len(after) < 8 else 0
-    found = await who.desk.next_open(who.seat, place)
+    after = whole_number(Query(request.scope["query_string"]).one("after")) or 0
+    found = await who.desk.next_open(who.seat, after)
     return RedirectResponse(who.base if found is None else f"{who.base}sheet/{found}", 303)
 
 
