@@ -61,7 +61,8 @@ class Summaries:
     async def all(self) -> Sequence[RunSummary]:
         """Return all runs, the one that was worked on last first."""
         runs = await self._store.newest_runs()
-        sessions = {run.id: tuple(await self._store.sessions(run.id)) for run in runs}
+        by_run = await self._store.sessions_by_run()
+        sessions = {run.id: by_run.get(run.id, ()) for run in runs}
         await self._count([run.id for run in runs if self._is_stale(run.id, sessions[run.id])], sessions)
         names = {run.digest: run.name for run in runs}
         return [_summary(run, sessions[run.id], self._done[run.id][1], names) for run in runs]
