@@ -92,11 +92,7 @@ def flags_of(manifest: Manifest) -> tuple[str, ...]:
 def step_of(run: Run, names: dict[str, str]) -> StepOf | None:
     """Return what a run follows, None for a run of its own; `names`: digest -> name of the store's runs."""
     step = as_step(run)
-    if step is None:
-        return None
-    wanted = read_manifest(run.manifest).step
-    assert wanted is not None
-    return StepOf(step.kind, names.get(wanted.source), wanted.source)
+    return None if step is None else StepOf(step.kind, names.get(step.source), step.source)
 
 
 def title_of(benchmark: str) -> str:
