@@ -3,8 +3,8 @@
 Hidden, as `[name hidden]`: the names of the run's own models and endpoints (`names_of`), and the families
 and makers of all models that people benchmark (`_WORDS`, `_NUMBERED`, `_HAN`), with the version that
 follows. Whole words only, in any case, between Latin letters and digits: "Gemini模型" is hidden, "trigemini",
-"bigeminy" and "claudication" are not. Only candidates' texts are masked; a history or a reference stands as
-it is.
+"bigeminy" and "claudication" are not. A name is found whatever stands in it that is not seen, and with
+accents or letters of full width. Only candidates' texts are masked; a history or a reference stands as it is.
 
 Some names are clinical words too, and a hidden finding would be graded wrongly. So these are hidden only in
 forms that can only be the model:
@@ -26,6 +26,7 @@ to the instructions of graders: a style, a name in fragments, another script.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -52,17 +53,19 @@ _VERSION: Final = (
 """What may follow a family's name: numbers, and the words that name its members."""
 
 _WORDS: Final = (
-    r"(?i:chat-?gpt|huatuogpt|oralgpt|gemini|med-?gemma|qwen|qwq|qvq|intern(?:vl|lm)|llava|lingshu|deepseek|"
+    r"(?i:chat[-_ ]?gpt|huatuogpt|oralgpt|medgpt|gemini|med-?gemma|q-?wen|qwq|qvq|"
+    r"intern[-_ ]?(?:vl|lm)|llava|lingshu|deep[-_ ]?seek|chatglm|cogvlm|ernie(?:[-_ ]?bot|(?=[-_ ]?\d))|"
+    r"doubao|hunyuan|baichuan|sensenova|yi-vl|"
     r"mixtral|pixtral|ministral|magistral|codestral|minicpm|chexagent|pulsemind|hulu-?med|mimo-vl|mvl-rrg|med-?palm|"
     r"claude(?<!syndrome of claude)(?<!syndrome de claude)(?<!bernard-claude)"
-    r"(?!['\u2019]?s?[- ](?:syndrome|bernard|sign|disease))(?!\s*综合征))",
-    r"(?:Llama|LLaMA|LLAMA|Gemma|Grok|Kimi|PaLM)",
+    r"(?!['\u2019]?s?[- ](?:syndrome|bernard|sign|disease))(?!\s*(?:综合|症候)))",
+    r"(?:Llama|LLaMA|LLAMA|Gemma|Grok|Kimi|PaLM|MiniMax)",
 )
 """Families that stand for themselves."""
 
 _NUMBERED: Final = (
-    r"(?i:gpt[-\u2010\u2011\u2013]?[3-5](?!\d)[ov]?(?:\.\d+)?)",
-    r"(?i:gpt[ \u00a0](?:4o|4v)|gpt(?=[ -](?:models?|series|based)\b))",
+    r"(?i:gpt[-_\u2010\u2011\u2013]?[3-5](?!\d)[ov]?(?:\.\d+)?)",
+    r"(?i:gpt[ \u00a0](?:4o|4v)|gpt-oss|gpt(?=[ -](?:models?|series|based)\b))",
     rf"(?i:(?:llama|gemma|grok|kimi|nova){_JOIN}?k?\d|nova[- ](?:pro|lite|micro|premier))",
     rf"(?i:(?:opus|sonnet|haiku){_JOIN}?[3-9](?:\.\d)?)",
     rf"(?:(?:[Pp]hi-|Phi )\d|(?i:(?:glm|maira){_JOIN}?\d(?:\.\d)?v?))",
@@ -73,19 +76,23 @@ _NUMBERED: Final = (
 """Families whose names are words too: with what makes them a model's."""
 
 _MAKERS: Final = (
-    r"(?i:openai|anthropic|google(?: deepmind)?|deepmind|opengvlab|alibaba(?: cloud)?|tongyi(?: qianwen)?|"
-    r"qianwen|dashscope|moonshot ?ai|mistral ?ai|meta-llama|meta ai|zhipu(?: ?ai)?|zai-org|openbmb|"
-    r"openrouter|xiaomimimo|stanfordaimi|freedomintelligence|microsoft|bytedance|amazon (?:nova|bedrock))",
-    r"(?:xAI|Cohere|Mistral)",
+    r"(?i:open[-_ ]?ai|anthropic|google(?: deepmind)?|deepmind|opengvlab|alibaba(?: cloud)?|"
+    r"tongyi(?: qianwen)?|qianwen|dashscope|moonshot ?ai|mistral ?ai|meta-llama|meta ai|zhipu(?: ?ai)?|"
+    r"zai-org|openbmb|openrouter|xiaomimimo|stanfordaimi|freedomintelligence|microsoft|bytedance|tencent|baidu|"
+    r"iflytek|sensetime|stepfun|huawei|amazon (?:nova|bedrock))",
+    r"(?:xAI|Cohere|Mistral|Moonshot)",
 )
 _HAN: Final = (
-    "(?:通义千问|通义|千问|深度求索|谷歌|阿里云|阿里巴巴|书生(?:[·・]?)(?:万象|浦语)|智谱(?:清言)?|月之暗面|文心一言|豆包)"
+    "(?:通[义義]千[问問]|通[义義]|千[问問]|深度求索|谷歌|阿里[云雲]|阿里巴巴|[书書]生(?:[·・]?)(?:[万萬]象|浦[语語])|智[谱譜](?:清言)?|月之暗面|"
+    "文心一言|豆包|[讯訊][飞飛](?:星火)?|[腾騰][讯訊](?:混元)?|字[节節]跳[动動]|[华華][为為]|商[汤湯]|日日新|阶跃星辰|零一万物|"
+    "(?:文心|星火|混元|百川|盘古)(?=大?模型|AI|智能|助手)|百度(?=公司|文心|千帆|AI|开发|研发|训练)|克[劳勞]德(?!\\s*(?:综合|症候)))"
 )
 _PLAIN: Final = re.compile(r"[A-Za-z]+")
 _SHORT_MODEL: Final = re.compile(r"o[134]")
 _SUFFIX: Final = r"(?:[-_:@][A-Za-z0-9]++|\.\d[A-Za-z0-9]*+){0,4}+"
 """What a provider may append to the name of a model that it serves: a date, a variant."""
 _LEAST: Final = 4
+_MINUS: Final = "\u2212"
 _ENZYME: Final = re.compile(r"(?i)gpt[-_ ]?\d")
 _NO_BLANK: Final = "[-_\u2010\u2011\u2012\u2013]?"
 """Joints of names that would be an enzyme's activity with a blank."""
@@ -110,7 +117,16 @@ class Mask:
 
     def masked(self, text: str) -> tuple[str, int]:
         """Return a text with its names hidden, and how many were."""
-        return self._pattern.subn(HIDDEN, text)
+        if text.isascii():
+            return self._pattern.subn(HIDDEN, text)
+        pieces, at = [], 0
+        plain, places = _plain(text)
+        for match in self._pattern.finditer(plain):
+            pieces += [text[at : places[match.start()]], HIDDEN]
+            at = max(places[match.end()], places[match.end() - 1] + 1)
+        # Once more as it stands: what is not seen may be all that parts a name from the word before.
+        found, hidden = self._pattern.subn(HIDDEN, "".join([*pieces, text[at:]]))
+        return found, hidden + len(pieces) // 2
 
     def sheet(self, sheet: Sheet) -> tuple[Sheet, int]:
         """Return a sheet with the names in its candidates hidden, and how many were."""
@@ -124,6 +140,29 @@ class Mask:
             subjects[name], found = self.masked(subject)
             hidden += found
         return replace(sheet, parts=tuple(parts), subjects=subjects), hidden
+
+
+def _plain(text: str) -> tuple[str, list[int]]:
+    """Return a text in plain letters, and the place in the text of each of its characters and of its end."""
+    plain, places = [], []
+    for place, char in enumerate(text):
+        for one in char if char.isascii() else _plain_letter(char):
+            plain.append(one)
+            places.append(place)
+    return "".join(plain), [*places, len(text)]
+
+
+@cache
+def _plain_letter(char: str) -> str:
+    """Return a character as it is read: without accents, of usual width; "" for what is not seen."""
+    if unicodedata.category(char) in {"Cf", "Mn", "Me"}:
+        return ""
+    if char == _MINUS:
+        return "-"
+    letter, *accents = list(unicodedata.normalize("NFKD", char))
+    if letter.isascii() and letter.isalpha() and all(unicodedata.category(one) == "Mn" for one in accents):
+        return letter
+    return unicodedata.normalize("NFKC", char)
 
 
 def names_of(stored: StoredRun, served: Iterable[str] = ()) -> frozenset[str]:

@@ -10,12 +10,11 @@ _MOST_DIGITS: Final = 18
 
 
 class Query:
-    """The query of a request: name -> values, as `link` wrote them."""
+    """The query of a request: name -> values, as `link` wrote them; of others, what is no text is U+FFFD."""
 
     def __init__(self, query: bytes) -> None:
         found: dict[str, list[str]] = {}
-        text = query.decode("latin-1")
-        for name, value in parse_qsl(text, keep_blank_values=True, errors="surrogatepass"):
+        for name, value in _pairs_of(query.decode("latin-1")):
             found.setdefault(name, []).append(value)
         self._found = found
 
@@ -26,6 +25,13 @@ class Query:
     def all(self, name: str) -> tuple[str, ...]:
         """Return every value of a name that is not empty."""
         return tuple(value for value in self._found.get(name, []) if value)
+
+
+def _pairs_of(query: str) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(query, keep_blank_values=True, errors="surrogatepass")
+    except UnicodeDecodeError:
+        return parse_qsl(query, keep_blank_values=True)
 
 
 def whole_number(text: str | None) -> int | None:

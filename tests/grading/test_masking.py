@@ -32,7 +32,10 @@ NAMED = (
     "MedGemma-4b-it", "medgemma", "Gemma 3", "Lingshu-7B", "DeepSeek", "DeepSeek R1", "DeepSeek-V3.1",
     "Mistral", "Mistral AI", "mistral-large-2512", "Pixtral", "Kimi K2", "Moonshot AI", "Grok", "xAI",
     "GLM-4.5V", "Phi-4", "Hulu-Med-4B", "LLaVA-Med", "HuatuoGPT-Vision-7B", "MAIRA-2", "Nova Pro",
-    "sim/steady", "Microsoft", "通义千问", "深度求索", "谷歌",
+    "sim/steady", "Microsoft", "通义千问", "深度求索", "谷歌", "文心一言", "豆包", "智谱清言", "通義千問",
+    "智譜", "讯飞星火", "腾讯混元", "字节跳动", "克劳德", "阿里雲", "Chat GPT", "Deep Seek", "Deep-Seek-V3",
+    "Open AI", "Q-wen", "Intern VL", "InternVL 3", "gpt_4o", "gpt-oss-120b", "ChatGLM", "ERNIE Bot",
+    "Ernie 4.0", "Doubao", "Hunyuan", "Baichuan2", "MiniMax", "Moonshot", "Tencent", "Baidu",
 )  # fmt: skip
 
 CLINICAL = (
@@ -47,7 +50,10 @@ CLINICAL = (
     "they cohere", "amistral", "Ultra-low dose", "vision 6/6", "opportunistic",
     "GLM (a general linear model)", "de novo lesions", "a hulu shape", "Kimura disease", "libra",
     "Anthropometry", "googled eyes", "palm of the hand, PALM-COEIN", "command", "mimo", "Sonnette",
-    "the lobe is gemmed",
+    "the lobe is gemmed", "Claude综合症", "克劳德综合征", "近视三百度", "混元气功", "星火燎原", "阿立哌唑",
+    "the minimax rule", "a moonshot", "Bard mesh", "Ernie K.", "an open airway", "deep, seeking",
+    "naïve T cells, Sjögren's", "GPT\u200b 45 U/L", "G\u200bPT 45 U/L", "\u2460\u2461\u338f\ufb01",
+    "e\u0301pulis", "\uff21\uff22",
 )  # fmt: skip
 
 
@@ -59,6 +65,26 @@ def test_a_name_is_hidden_whole_wherever_it_stands(name: str, text: str) -> None
     masked, hidden = Mask(RUN).masked(text.format(name))
     assert re.sub(r"\[name hidden](?:['/ ]+s?\s?\[name hidden])*", HIDDEN, masked) == text.format(HIDDEN)
     assert hidden >= 1
+
+
+def wide(text: str) -> str:
+    """Return a text in letters of full width."""
+    return "".join(chr(ord(char) + 0xFEE0) for char in text)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Qw\u200ben", "Gem\u00adini 3", "Gemini\u200d", wide("GPT-4o"), "\uff51wen", wide("Claude"),
+     "GPT\u22124o", "GPT\u202f4o", "GPT\u00ad-\u200b4o", "Gémini", "Gemi\u0301ni", "\U0001d410wen",
+     "通\u200b义千问", "Qwen\u20602.5", "gemini\u20113\u2011f\u200blash", "Clau\ufe0fde", "qwen\u00b2"],
+)  # fmt: skip
+def test_a_name_that_is_written_oddly_is_hidden_whole(name: str) -> None:
+    for text in ("{}", "\u200b说\u200b{}。é", "naïve \ufb01brosis {}, \u2460"):
+        assert Mask(RUN).masked(text.format(name)) == (text.format(HIDDEN), 1)
+
+
+def test_what_is_not_seen_may_part_a_name_from_the_word_before() -> None:
+    assert Mask(RUN).masked("a\u200bGemini, \u200bQwen") == (f"a\u200b{HIDDEN}, \u200b{HIDDEN}", 2)
 
 
 @pytest.mark.parametrize("text", CLINICAL)
@@ -131,6 +157,7 @@ async def test_the_names_of_a_step_are_also_those_of_the_models_that_it_was_show
 @pytest.mark.parametrize("piece", [
     "The liver is enlarged, GPT 45 U/L. ", "a", "-", "Gemini ", "gpt-4-", "Gemini-pro-flash", "qwen 1.1_1",
     "o3-", "1.", "gemini-3-flash-", "Claude's ", "sim/", "gemini_1", "一", "\u2028",
+    "é", "\u200b", "\uff27emini ",
 ])  # fmt: skip
 def test_the_time_is_linear_in_the_length_of_a_text(piece: str) -> None:
     mask = Mask(RUN)

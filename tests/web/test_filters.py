@@ -58,6 +58,19 @@ def test_what_nobody_offers_is_left_out() -> None:
     assert not found.model
 
 
+def test_a_query_that_is_no_text_is_read_with_marks() -> None:
+    found = Query(b"run=%ff%fe&text=a%ed%a0%80b&case=left%80")
+
+    assert (found.one("run"), found.one("case")) == ("\ufffd\ufffd", "left\ufffd")
+    assert Filters.read(found).text.startswith("a\ufffd")
+
+
+def test_filters_within_filters_are_read_once() -> None:
+    found = Filters.read(Query(b"sort=worst&among=text=x%26" + b"among=" * 5_000))
+
+    assert (found.sort, found.text) == ("worst", "x")
+
+
 def test_words_are_looked_for_whatever_their_case_the_longest_first() -> None:
     assert Filters(text="  Upper TOOTH upper a ").words() == ("upper", "tooth", "a")
     assert Filters(text="STRASSE Straße").words() == ("strasse",)

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from bulk_run import bulk_plan, fill
 from postgres_server import PostgresServer
-from stored_run_builder import FILLING, SCALING, Built, Plan, build, built_run, case
+from stored_run_builder import FILLING, SCALING, Built, Plan, answer, build, built_run, case
 
 from harness.benchmarks.triage.task import Triage
 from harness.cache.rows import UnitId
@@ -21,7 +21,7 @@ from harness.offline.score import score_run
 from harness.outcomes import UnitOutcome
 from harness.web.guard import Access
 from harness.web.links import Query, link
-from harness.web.viewing.filters import Filters, units_link
+from harness.web.viewing.filters import FACETS, Filters, units_link
 from harness.web.viewing.library import Library
 from harness.web.viewing.site import viewer
 
@@ -112,6 +112,15 @@ async def test_an_empty_store_says_what_to_do(pages: Pages) -> None:
     assert "harness run" in page and "--store" in page
     await pages.get("/run?run=nothing", 404)
     await pages.get("/units?run=nothing", 404)
+
+
+async def test_a_value_that_no_unit_has_leaves_none_and_can_be_given_up(bulk: tuple[Built, Pages]) -> None:
+    _, pages = bulk
+    for facet in FACETS:
+        for value in ("unheard-of", "%00", "%ff"):
+            page = await pages.whole(f"/units?run=night&{facet}={value}")
+            assert total(page) == 0
+            assert "/units?run=night" in links(page, "/units")
 
 
 async def test_runs_are_listed_the_latest_first_with_what_they_are(store: Store, pages: Pages) -> None:
@@ -278,3 +287,31 @@ async def test_names_are_shown_as_text_and_their_links_lead_to_them(store: Store
         page = re.sub(' value="[^"]*"', "", page)  # what somebody searched for stands there as it is
         assert not re.search("[\x00\u202e\u2028\ud800-\udfff]", page)
         assert len(page) < 600_000
+
+
+async def test_a_row_says_how_its_answer_compares_and_what_it_is_worth_scored_or_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether scores or the replay told of it, and anew once the unit is answered anew."""
+    monkeypatch.setattr("harness.web.viewing.shelf._LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr("harness.web.viewing.shelf._SHARE", 1e9)
+    async with built_run(tmp_path, Plan([case("c1", SCALING), case("c2", FILLING)])) as built:
+        await built.valid(UnitId("alpha", "both", "c1"), SCALING, FILLING)
+        await built.answers(UnitId("alpha", "both", "c2"), UnitOutcome.UNPARSABLE, "no")
+        async for pages in opened(built.store):
+            page = await pages.whole(link("/units", run="test-run"))
+            assert "0 missing, 1 extra, 1 the same" in page and "triage_output" not in page
+            assert "case_f1</th>" in page and '<td class="num">0.667</td>' in page
+            assert re.search(r'class="beginning"><div>no</div>', page)
+        await score_run(built.store, built.run)
+        async for pages in opened(built.store):
+            page = await pages.whole(link("/units", run="test-run"))
+            assert "0 missing, 1 extra, 1 the same" in page
+            again = await built.store.mark_again(built.run.id, [UnitId("alpha", "both", "c1")])
+            new = await built.exchange(UnitId("alpha", "both", "c1"), answer(SCALING), key="again")
+            await built.finish(
+                UnitId("alpha", "both", "c1"), UnitOutcome.VALID, [(new, "answer", 1)], used=[new],
+                again_after=again,
+            )  # fmt: skip
+            page = await pages.whole(link("/units", run="test-run"))
+            assert "exactly the reference (1 label)" in page and "1 extra" not in page

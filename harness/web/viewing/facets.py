@@ -94,9 +94,9 @@ class Selection:
             case "condition":
                 return self._by_place(facet, layout.conditions, np.bincount(layout.condition[left]))
             case "outcome":
-                there = np.bincount(columns.outcome, minlength=len(OUTCOMES)) > 0
+                there = {_OUTCOME_NAMES[code] for code in np.unique(columns.outcome).tolist()}
                 found = self._by_place(facet, _OUTCOME_NAMES, np.bincount(columns.outcome[left]))
-                return [one for one, is_there in zip(found, there, strict=True) if is_there or one.chosen]
+                return [one for one in found if one.value in there or one.chosen]
             case "stage":
                 counts = np.bincount(columns.stage[left], minlength=256)
                 codes = np.flatnonzero(np.bincount(columns.stage, minlength=256))

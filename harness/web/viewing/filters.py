@@ -46,21 +46,22 @@ class Filters:
     @classmethod
     def read(cls, query: Query) -> Filters:
         """Return what the query of a list says; `among` in it (see `packed`) gives what it does not say."""
-        packed = query.one("among")
-        base = cls() if packed is None else cls.read(_unpacked(packed))
+        return cls.carried(query)._with(query)
+
+    def _with(self, query: Query) -> Filters:
         found: dict[str, object] = {name: values for name in FACETS if (values := query.all(name))}
         text, sort = query.one("text"), query.one("sort")
         if text is not None:
             found["text"] = text[:_LONGEST_TEXT]
         if sort in SORTS:
             found["sort"] = sort
-        return replace(base, **cast("Any", found))
+        return replace(self, **cast("Any", found))
 
     @classmethod
     def carried(cls, query: Query) -> Filters:
         """Return those that travel in the query of a unit's page, as `packed` wrote them there."""
         packed = query.one("among")
-        return cls() if packed is None else cls.read(_unpacked(packed))
+        return cls() if packed is None else cls()._with(_unpacked(packed))
 
     def query(self) -> dict[str, str | tuple[str, ...]]:
         """Return them as arguments of `link("/units", run=..., **filters.query())`."""

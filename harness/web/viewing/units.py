@@ -56,11 +56,12 @@ class FacetShown:
 
 @dataclass(frozen=True, slots=True)
 class RowShown:
-    """One row of the list."""
+    """One row of the list; `metric`: of which metric the value is, where those of other rows may differ."""
 
     glance: UnitGlance
     href: str
     value: str | None
+    metric: str | None
 
 
 def routes(library: Library) -> list[Route]:
@@ -100,8 +101,7 @@ async def _values(
     pages = max(1, -(-total // PAGE))
     number = min(number, pages)
     rows = looked.rows[(number - 1) * PAGE : number * PAGE].tolist()
-    wanted = [row for row in rows if index.columns.outcome[row] and not index.columns.read[row]]
-    await library.read(run.name, wanted)
+    await library.read(run.name, [row for row in rows if index.unknown(row, headline=True)])
     read, ended = index.reading
     return {
         "run": run,
@@ -128,13 +128,20 @@ async def _values(
         "searched": filters.text.encode("utf-8", "replace").decode("utf-8").replace("\0", " "),
         "several": {"conditions": len(index.layout.conditions) > 1, "repeats": index.layout.repeats > 1},
         "has_right": index.has_right,
-        "value_head": None if index.has_right else index.value_path,
-        "late": not index.columns.read[wanted].all(),
+        "value_head": _value_head(index),
+        "late": any(index.unknown(row, headline=True) for row in rows),
         "ended": ended,
         "is_open": any_open(index.stored.sessions),
         "unread": ended - read if read < ended and _needs_reading(filters) else 0,
         "left_out": index.texts.left_out if filters.words() else 0,
     }
+
+
+def _value_head(index: UnitIndex) -> str | None:
+    """Return the head of the column of values; None where there is none, or no unit has one."""
+    if index.value_path is not None and not index.has_right:
+        return index.value_path
+    return (index.value_path or "value") if index.has_values else None
 
 
 def _needs_reading(filters: Filters) -> bool:
@@ -145,7 +152,9 @@ def _needs_reading(filters: Filters) -> bool:
 def _row(run: Run, index: UnitIndex, row: int, filters: Filters) -> RowShown:
     glance = index.glance_at(row)
     value = None if glance.value is None else f"{glance.value:.3f}"
-    return RowShown(glance, unit_link(run.name, glance.unit, filters), value)
+    of = index.value_paths[index.layout.condition[row]]
+    metric = of if value is not None and index.value_path is None else None
+    return RowShown(glance, unit_link(run.name, glance.unit, filters), value, metric)
 
 
 def _facets(run: Run, index: UnitIndex, looked: Looked, filters: Filters) -> Sequence[FacetShown]:
