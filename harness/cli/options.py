@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
-SENTENCES = ("note: ", "warning: ", "error: ", "spent in this session: ")
+SENTENCES = ("note: ", "warning: ", "error: ", "spent in this session: ", "grading ", "not graded: ")
 """What begins a text for people. Others may be commands, to be copied: a terminal breaks those by itself."""
 
 _COMMANDS = re.compile(r"`[^`]*`|'harness [^']*'|\bpip install \S+")

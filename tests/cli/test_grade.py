@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from grading_examples import Rater, graded_run, with_small_task
+from grading_examples import Rater, SmallTask, graded_run, with_small_task
 from sweep_kit import Done, harness
 
+from harness.benchmarks.triage.judge import TriageJudge
+from harness.benchmarks.triage.task import Triage
 from harness.cache.store import Store
 from harness.grading.desk import Desk
 from harness.grading.plan import VERSION
@@ -67,7 +69,7 @@ def links(done: Done) -> dict[str, str]:
 
 def test_a_grading_is_made_once_and_goes_on_by_the_same_command_or_its_name(store: Path) -> None:
     made = grade(store, *MADE)
-    assert "grading test-run-small: 12 answers of run test-run, by small, seed 20050" in made.err
+    assert "grading test-run-small: 12 answers of run test-run, task small, seed 20050" in made.err
     assert "test-run-small: 12 answers of run test-run, by alice, bob" in made.out
     before = at_desk(store, lambda desk: _value(desk.seats))
     for again in ("test-run-small", "test-run", "test-run --task small", "test-run --raters alice,bob"):
@@ -202,6 +204,31 @@ def test_who_leads_stays_blind_and_no_link_is_told(store: Path) -> None:
     for done in (grade(store, "test-run-small", "--json"), grade(store, "test-run-small", "--status")):
         for word in ("alpha", "beta", "c00", *tokens):
             assert word not in done.out + done.err
+
+
+def test_when_all_is_graded_the_consensus_is_what_is_left(store: Path) -> None:
+    grade(store, *MADE, "--calibration", "0")
+
+    async def work(desk: Desk) -> None:
+        await Rater(desk, "alice").all_open(dict.fromkeys(range(12), 0))
+        await Rater(desk, "bob").all_open({number: int(number < 2) for number in range(12)})
+
+    assert "full grading goes on" in grade(store, "test-run-small", "--status").out
+    at_desk(store, work)
+    told = grade(store, "test-run-small", "--status").out
+    assert "everything is graded; the consensus has 2 questions to settle" in told
+    assert "2 questions in dispute, 0 settled by consensus" in told
+
+
+def test_whose_steps_are_graded_is_told_where_a_run_is_not(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Triage, "gradings", property(lambda _: {}))
+    told = grade(store, *MADE, code=2).err
+    assert "answers of triage are not graded by people here; import grades with `harness grades`" in told
+    monkeypatch.setattr(TriageJudge, "gradings", {"small": SmallTask()})
+    told = grade(store, *MADE, code=2).err
+    assert "those of its step judge are (small): name the run of `harness step judge test-run`" in told
 
 
 def test_a_sample_and_answers_that_are_not_graded_are_told(tmp_path: Path) -> None:

@@ -209,6 +209,17 @@ async def test_a_list_shows_what_answers_begin_with_and_whether_they_are_right(
     assert "No unit of this run fits" in nothing and total(nothing) == 0
 
 
+async def test_beginnings_stand_in_one_line_so_that_their_two_lines_hold_words(
+    store: Store, pages: Pages
+) -> None:
+    built = await build(store, Plan([case("c1")]), name="night")
+    await built.answers(UnitId("alpha", "both", "c1"), UnitOutcome.UNPARSABLE, '{\n  "triage":\n\n x')
+
+    page = await pages.whole(units_link("night", Filters()))
+
+    assert '{ "triage": x' in html.unescape(re.sub(r"<wbr>|</?bdi[^>]*>", "", page))
+
+
 async def test_a_form_without_scripts_leads_to_the_link_of_the_view(bulk: tuple[Built, Pages]) -> None:
     _, pages = bulk
     await pages.whole(units_link("night", Filters()))
@@ -301,7 +312,7 @@ async def test_a_row_says_how_its_answer_compares_and_what_it_is_worth_scored_or
         async for pages in opened(built.store):
             page = await pages.whole(link("/units", run="test-run"))
             assert "0 missing, 1 extra, 1 the same" in page and "triage_output" not in page
-            assert "case_f1</th>" in page and '<td class="num">0.667</td>' in page
+            assert "case_f1</th>" in page and re.search(r'data-name="case_f1">0.667</td>', page)
             assert re.search(r'class="beginning"><div>no</div>', page)
         await score_run(built.store, built.run)
         async for pages in opened(built.store):

@@ -82,7 +82,7 @@ class IndexReader:
         index.texts.set_cases(map(cases.case, range(len(cases))))
         shown = [shown_of(index.stored, name) for name in index.layout.conditions]
         index.has_right = any(one.right is not None for one in shown)
-        index.value_paths = tuple(one.value for one in shown)
+        index.value_paths = tuple(None if one.value == one.right else one.value for one in shown)
         index.lower_is_better = any(one.turned for one in shown)
         await self._look_at_all(await self._store.last_exchange_id())
 

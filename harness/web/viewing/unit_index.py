@@ -65,7 +65,8 @@ class UnitIndex:
     """The units of one run; see `Library.index`.
 
     `columns` is replaced as a whole; `lower_is_better` tells that values in it have their sign turned.
-    `value_paths`: of which metric each condition's values are.
+    `value_paths`: of which metric each condition's values are; None where these say right and wrong, as
+    another column does.
     """
 
     def __init__(self, stored: StoredRun) -> None:
@@ -90,8 +91,9 @@ class UnitIndex:
 
     @property
     def has_values(self) -> bool:
-        """Tell whether any unit has a value."""
-        return not bool(np.isnan(self.columns.value).all())
+        """Tell whether any unit has a value that says more than right or wrong."""
+        having = np.array([path is not None for path in self.value_paths], np.bool_)
+        return bool((having[self.layout.condition] & ~np.isnan(self.columns.value)).any())
 
     @property
     def reading(self) -> tuple[int, int]:

@@ -151,10 +151,10 @@ def _needs_reading(filters: Filters) -> bool:
 
 def _row(run: Run, index: UnitIndex, row: int, filters: Filters) -> RowShown:
     glance = index.glance_at(row)
-    value = None if glance.value is None else f"{glance.value:.3f}"
-    of = index.value_paths[index.layout.condition[row]]
-    metric = of if value is not None and index.value_path is None else None
-    return RowShown(glance, unit_link(run.name, glance.unit, filters), value, metric)
+    metric = index.value_paths[index.layout.condition[row]]
+    value = None if glance.value is None or metric is None else f"{glance.value:.3f}"
+    href = unit_link(run.name, glance.unit, filters)
+    return RowShown(glance, href, value, metric if value and index.value_path is None else None)
 
 
 def _facets(run: Run, index: UnitIndex, looked: Looked, filters: Filters) -> Sequence[FacetShown]:
