@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -22,7 +21,7 @@ async def serve_gradings(desks: Sequence[Desk], host: str, port: int | None) -> 
     """Serve gradings until the process is told to stop, and print the link of each seat."""
     from harness.web.grading.site import grader
     from harness.web.guard import Access
-    from harness.web.serving import base_address, is_open, names_of, serve
+    from harness.web.serving import base_address, is_open, names_of, serve, tunnel
 
     if any(desk.store.read_only for desk in desks):
         raise ConfigError(
@@ -81,8 +80,3 @@ def links(desks: Sequence[Desk], base: str) -> list[str]:
 def address(base: str, seat: Seat) -> str:
     """Return the personal link of a seat."""
     return f"{base}/g/{seat.token}/"
-
-
-def tunnel(port: int) -> str:
-    """Return the command by which another computer reaches a port of this one."""
-    return shlex.join(["ssh", "-N", "-L", f"{port}:127.0.0.1:{port}", socket.gethostname()])

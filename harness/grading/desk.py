@@ -278,13 +278,7 @@ class Desk(Course):
         await self.change(lambda now: ended_round(self.plan, now, current, at_us, pairs, self._clock()))
 
     def _groups(self, numbers: Sequence[int] | range) -> Mapping[int, str]:
-        index = self.stored.case_index
-        found = {}
-        for number in numbers:
-            place = index.find(self._cases[number])
-            case = None if place is None else index.case(place)
-            found[number] = self._cases[number] if case is None or case.group is None else case.group
-        return found
+        return {number: self.stored.case_index.group(self._cases[number]) for number in numbers}
 
     def _seen(self, seat: Seat, now: AnswerNow) -> str:
         # With the lead's token, which no rater knows: else a hidden name could be found by trying names.

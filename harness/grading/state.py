@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 from harness.canonical import JSON
 from harness.errors import StoreError
 from harness.grading.agreement import PairAgreement, read_pair
+from harness.grading.plan import check_version
 from harness.grading.seats import Seat, read_seats
 
 OpenedBy: TypeAlias = Literal["no gate", "agreement", "lead"]
@@ -97,12 +98,7 @@ class State:
 
 def read_state(stored: Mapping[str, JSON]) -> State:
     """Undo `State.to_json`. Raises StoreError for a state of another version, and for what is none."""
-    version = stored.get("version")
-    if version != VERSION:
-        raise StoreError(
-            f"this grading was made by another version of harness (its form is {version!r}, here {VERSION}); "
-            "use that one"
-        )
+    check_version(stored, VERSION)
     try:
         return _state(stored)
     except (AttributeError, KeyError, TypeError, ValueError) as error:

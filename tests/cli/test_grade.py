@@ -15,9 +15,9 @@ from sweep_kit import Done, harness
 from harness.benchmarks.triage.judge import TriageJudge
 from harness.benchmarks.triage.task import Triage
 from harness.cache.store import Store
-from harness.cli import grade_serving
 from harness.grading.desk import Desk
 from harness.grading.plan import VERSION
+from harness.web.serving import tunnel
 
 task = pytest.fixture(autouse=True)(with_small_task)
 MADE = ("test-run", "--task", "small", "--raters", "alice,bob", "--status")
@@ -269,4 +269,4 @@ def test_the_line_to_other_computers_is_said_not_to_be_encrypted(
     served(monkeypatch)
     done = grade(store, "test-run-small", "--host", "0.0.0.0")
     assert "not encrypted" in done.err and "0.0.0.0" not in done.out
-    assert grade_serving.tunnel(5).startswith("ssh -N -L 5:127.0.0.1:5 ")
+    assert tunnel(5).startswith("ssh -N -L 5:127.0.0.1:5 ")

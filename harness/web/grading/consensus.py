@@ -20,9 +20,7 @@ from harness.canonical import JSON
 from harness.grading.desk import Desk, Disagreement, Overview, SheetState, Shown
 from harness.phrases import count
 from harness.web.grading.listing import listing
-from harness.web.grading.media import media_routes
-from harness.web.grading.rater import go_on
-from harness.web.grading.saving import save
+from harness.web.grading.rater import sheet_routes
 from harness.web.grading.seated import position_of, seated
 from harness.web.grading.sheet import key_of, view_of
 from harness.web.grading.showing import show
@@ -42,13 +40,7 @@ _MANNERS: Final = (
 
 def routes() -> list[Route]:
     """Return the pages of the link for consensus."""
-    return [
-        Route("/", _overview),
-        Route("/next", go_on),
-        Route("/sheet/{position}", _sheet),
-        Route("/sheet/{position}", save, methods=["POST"]),
-        *media_routes(),
-    ]
+    return sheet_routes(_overview, _sheet)
 
 
 async def _overview(request: Request) -> Response:

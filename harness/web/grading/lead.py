@@ -18,6 +18,7 @@ from harness.moments import shown_moment
 from harness.report.rounding import fixed, percent
 from harness.web.grading.export import export
 from harness.web.grading.seated import Seated, form_of, seated
+from harness.web.links import whole_number
 from harness.web.pages import page
 
 _DECIMALS: Final = 3
@@ -156,6 +157,7 @@ async def _decide(request: Request) -> Response:
 def _size(text: str) -> int | None:
     if not text.strip():
         return None
-    if not (text.isascii() and text.isdigit() and 0 < int(text) < 1_000_000):
+    size = whole_number(text)
+    if size is None or not 0 < size < 1_000_000:
         raise GradeRefusedError(f"{text!r} is no number of sheets")
-    return int(text)
+    return size

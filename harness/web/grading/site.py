@@ -8,8 +8,8 @@ behind it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -22,13 +22,12 @@ from harness.grading.desk import Desk
 from harness.grading.seats import Role
 from harness.web.application import application
 from harness.web.grading import consensus, lead, rater
+from harness.web.grading.rater import Page
 from harness.web.grading.seated import Seated, seated
 from harness.web.guard import Access
 from harness.web.pages import page
 
 _log = logging.getLogger(__name__)
-
-_Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 _NO_SEAT: Final = "this link opens nothing here; ask whoever leads the grading for yours"
 _FAILED: Final = "this cannot be shown now; tell whoever leads the grading"
@@ -68,7 +67,7 @@ def _router(routes: Iterable[Route]) -> Router:
     return Router([Route(one.path, _telling(one.endpoint), methods=one.methods) for one in routes])
 
 
-def _telling(work: _Endpoint) -> _Endpoint:
+def _telling(work: Page) -> Page:
     """Return an endpoint that tells a seat's holder of its errors, before anybody else does."""
 
     async def told(request: Request) -> Response:

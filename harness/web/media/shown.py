@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeAlias, cast
 
 from harness.benchmarks.base import Case
@@ -162,10 +163,12 @@ def _shown(media: Sequence[Media], documents: Sequence[bytes]) -> dict[str, list
 
 
 def _address(stored: StoredRun, case: Case, role: str, n: int) -> Address:
-    def address(**query: str | int) -> str:
-        return link("/media/file", run=stored.run.name, case=case.id, role=role, n=n, **query)
+    return partial(file_link, stored.run.name, case.id, role, n)
 
-    return address
+
+def file_link(run: str, case_id: str, role: str, n: int, **query: str | int) -> str:
+    """Return where a medium of a case is served (`harness.web.media.case_files`); `n` from 0 in its role."""
+    return link("/media/file", run=run, case=case_id, role=role, n=n, **query)
 
 
 def _title(role: str, n: int, case: Case) -> str:

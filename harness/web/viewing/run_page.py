@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from harness.cache.runs import LATEST
+from harness.offline.step_runs import steps_over
 from harness.offline.stored_run import StoredRun
 from harness.phrases import no_evidence
 from harness.session_standing import any_open
@@ -59,7 +60,6 @@ def routes(library: Library) -> list[Route]:
         if index is None:
             return page("viewing/templates/pending.html", run=run)
         stored, runs = index.stored, await library.runs()
-        names = {one.digest: one.name for one in runs}
         return page(
             "viewing/templates/run.html",
             run=run,
@@ -67,8 +67,8 @@ def routes(library: Library) -> list[Route]:
             manifest=stored.manifest,
             flags=flags_of(stored.manifest),
             banner=banner(stored),
-            step=step_of(run, names),
-            steps=[one for one in runs if (at := step_of(one, names)) and at.run == run.name],
+            step=step_of(run, {one.digest: one.name for one in runs}),
+            steps=[one.run for one in steps_over(runs, run.digest)],
             is_open=any_open(stored.sessions),
             n_units=len(index),
             n_ended=index.reading[1],

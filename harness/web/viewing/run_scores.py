@@ -36,7 +36,6 @@ class MainTable:
     """One condition's rows: models by rank, those without one, then raters."""
 
     condition: str
-    is_union: bool
     metric: str
     path: str
     rows: Sequence[MainValue]
@@ -61,8 +60,7 @@ def run_scores(stored: StoredRun, kept: StoredScore) -> RunScores:
         rows = [row for row in score["rows"] if row["condition"] == condition and row["kind"] != "baseline"]
         column = _column(stored.benchmark, condition, path)
         values = sorted((_value(row, path, column) for row in rows), key=_place)
-        is_union = condition not in stored.manifest.conditions
-        tables.append(MainTable(condition, is_union, spoken(column), path, values))
+        tables.append(MainTable(condition, spoken(column), path, values))
     usual = {name: values[0] for name, values in stored.benchmark.conventions.items()}
     chosen = {name: value for name, value in score["conventions"].items() if usual.get(name) != value}
     return RunScores(tables, chosen, grader(score.get("grading")))

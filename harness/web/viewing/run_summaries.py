@@ -61,7 +61,8 @@ class Summaries:
     async def all(self) -> Sequence[RunSummary]:
         """Return all runs, the one that was worked on last first."""
         runs = await self._store.newest_runs()
-        sessions = {run.id: tuple(await self._store.sessions(run.id)) for run in runs}
+        by_run = await self._store.sessions_by_run()
+        sessions = {run.id: by_run.get(run.id, ()) for run in runs}
         await self._count([run.id for run in runs if self._is_stale(run.id, sessions[run.id])], sessions)
         names = {run.digest: run.name for run in runs}
         return [_summary(run, sessions[run.id], self._done[run.id][1], names) for run in runs]
@@ -91,11 +92,7 @@ def flags_of(manifest: Manifest) -> tuple[str, ...]:
 def step_of(run: Run, names: dict[str, str]) -> StepOf | None:
     """Return what a run follows, None for a run of its own; `names`: digest -> name of the store's runs."""
     step = as_step(run)
-    if step is None:
-        return None
-    wanted = read_manifest(run.manifest).step
-    assert wanted is not None
-    return StepOf(step.kind, names.get(wanted.source), wanted.source)
+    return None if step is None else StepOf(step.kind, names.get(step.source), step.source)
 
 
 def title_of(benchmark: str) -> str:

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from harness.cache.rows import Run
 from harness.cache.runs import LATEST
 from harness.session_standing import any_open
-from harness.web.links import Query
+from harness.web.links import Query, whole_number
 from harness.web.pages import page
 from harness.web.viewing.facets import MOST_STRATA, FacetCount
 from harness.web.viewing.filters import SORTS, Facet, Filters, unit_link, units_link
@@ -70,7 +70,7 @@ def routes(library: Library) -> list[Route]:
     async def units(request: Request) -> Response:
         query = Query(request.scope["query_string"])
         run = await library.store.find_run(query.one("run") or LATEST)
-        filters, number = Filters.read(query), _page_number(query)
+        filters, number = Filters.read(query), max(1, whole_number(query.one("page")) or 1)
         here = units_link(run.name, filters, number)
         part = request.headers.get("hx-target") == "units"
         if query.one("among") is not None and not part:
@@ -147,11 +147,6 @@ def _value_head(index: UnitIndex) -> str | None:
 def _needs_reading(filters: Filters) -> bool:
     """Tell whether what is left depends on what answers say, all of which are to be read for it."""
     return bool(filters.words() or filters.right or filters.sort == "worst")
-
-
-def _page_number(query: Query) -> int:
-    given = query.one("page") or "1"
-    return max(1, int(given)) if given.isascii() and given.isdigit() and len(given) < 9 else 1
 
 
 def _row(run: Run, index: UnitIndex, row: int, filters: Filters) -> RowShown:
