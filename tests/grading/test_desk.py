@@ -154,6 +154,27 @@ async def test_consensus_is_found_on_what_raters_differ_about_and_closes_the_ans
         assert (overview.phase, overview.disputes, overview.settled) == ("done", 1, 1)
 
 
+async def test_a_consensus_locks_nobody_out_of_what_they_have_not_said_yet(tmp_path: Path) -> None:
+    async with graded_run(tmp_path) as built:
+        desk, alice, bob = await open_desk(built)
+        consensus = seat(desk, "consensus")
+        await alice.all_open({5: 1})
+        await bob.say_of(5, right=0)
+        await desk.grade(consensus, place_of(desk, consensus, 5), "right", 1)
+        shown = await desk.sheet(bob.seat, place_of(desk, bob.seat, 5))
+        assert shown.closed is None and shown.grades == {"right": 0}
+        with pytest.raises(GradeRefusedError, match="a consensus was found"):
+            await bob.say_of(5, right=1)
+        await bob.say_of(5, reads=3)
+        assert await bob.all_open() == 11
+        assert (await desk.overview(bob.seat)).phase == "done"
+        assert (await desk.sheet(bob.seat, shown.position)).closed is not None
+        # What was settled elsewhere does not keep another rater from grading the same answer.
+        third = await desk_of(built, raters=("alice", "bob", "carol"), name="with carol", calibration=0)
+        carol = Rater(third, "carol")
+        assert await carol.all_open() == 12 and (await third.overview(carol.seat)).phase == "done"
+
+
 async def test_of_an_averaged_question_only_far_apart_points_are_shown_and_none_is_needed(
     tmp_path: Path,
 ) -> None:
