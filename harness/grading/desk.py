@@ -190,9 +190,10 @@ class Desk(Course):
     def _phase(self, seat: Seat) -> Phase:
         state, raters = self._state, [seat.name] if seat.role == "rater" else self.plan.raters
         if state.opened is None:
-            items = state.rounds[-1].items
-            done = all(self._standing.is_done(number, rater) for number in items for rater in raters)
-            return "waiting" if done else "calibration"
+            latest = state.rounds[-1]
+            done = all(self._standing.is_done(number, rater) for number in latest.items for rater in raters)
+            ended = seat.role == "rater" or latest.ended_at_us is not None
+            return "waiting" if done and ended else "calibration"
         items = tuple(range(len(self.plan.items)))
         done = all(self._standing.is_done(number, rater) for number in items for rater in raters)
         if done and seat.role != "rater":
