@@ -44,10 +44,11 @@ def print_gradings(facts: Sequence[Mapping[str, Any]]) -> None:
 
 def print_made(name: str, plan: Plan, run: str) -> None:
     """Tell on stderr what a new grading is about."""
-    say(f"grading {name}: {count(len(plan.items), 'answer')} of run {run}, by {plan.task}, seed {plan.seed}")
+    answers = count(len(plan.items), "answer")
+    say(f"note: grading {name}: {answers} of run {run}, by {plan.task}, seed {plan.seed}")
     if plan.not_graded:
         why = ", ".join(f"{reason} {n}" for reason, n in sorted(plan.not_graded.items()))
-        say(f"not graded: {why}")
+        say(f"note: not graded: {why}")
     if plan.gated:
         sheets = min(plan.calibration, len(plan.items))
         say(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-import shlex
-import socket
 import threading
 import webbrowser
 from collections.abc import Callable
@@ -105,8 +103,9 @@ def _tell(link: str, host: str, note: str) -> None:
 
 
 def _by_tunnel(port: int) -> str:
-    tunnel = shlex.join(["ssh", "-N", "-L", f"{port}:127.0.0.1:{port}", socket.gethostname()])
-    return f"note: from another machine, first: `{tunnel}`"
+    from harness.web.serving import tunnel
+
+    return f"note: from another machine, first: `{tunnel(port)}`"
 
 
 def _open(link: str) -> None:
