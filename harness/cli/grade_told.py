@@ -60,7 +60,7 @@ def print_made(name: str, plan: Plan, run: str) -> None:
 def print_status(facts: Mapping[str, Any]) -> None:
     """Print how a grading stands."""
     raters = ", ".join(facts["raters"])
-    click.echo(f"{facts['grading']}: {count(facts['items'], 'answer')} of run {facts['run']}, by {raters}")
+    tell(f"{facts['grading']}: {count(facts['items'], 'answer')} of run {facts['run']}, by {raters}")
     for line in _lines(facts):
         tell(f"  {line}")
 
