@@ -45,10 +45,10 @@ def print_gradings(facts: Sequence[Mapping[str, Any]]) -> None:
 def print_made(name: str, plan: Plan, run: str) -> None:
     """Tell on stderr what a new grading is about."""
     answers = count(len(plan.items), "answer")
-    say(f"grading {name}: {answers} of run {run}, task {plan.task}, seed {plan.seed}")
+    say(f"note: grading {name}: {answers} of run {run}, task {plan.task}, seed {plan.seed}")
     if plan.not_graded:
         why = ", ".join(f"{reason} {n}" for reason, n in sorted(plan.not_graded.items()))
-        say(f"not graded: {why}")
+        say(f"note: not graded: {why}")
     if plan.gated:
         sheets = min(plan.calibration, len(plan.items))
         say(
@@ -60,7 +60,7 @@ def print_made(name: str, plan: Plan, run: str) -> None:
 def print_status(facts: Mapping[str, Any]) -> None:
     """Print how a grading stands."""
     raters = ", ".join(facts["raters"])
-    click.echo(f"{facts['grading']}: {count(facts['items'], 'answer')} of run {facts['run']}, by {raters}")
+    tell(f"{facts['grading']}: {count(facts['items'], 'answer')} of run {facts['run']}, by {raters}")
     for line in _lines(facts):
         tell(f"  {line}")
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from grading_examples import Rater, SmallTask, graded_run, with_small_task
-from sweep_kit import Done, harness
+from stored_run_builder import Plan, answer, built_run, case
+from sweep_kit import Done, finish, harness, spawn
 
 from harness.benchmarks.triage.judge import TriageJudge
 from harness.benchmarks.triage.task import Triage
+from harness.cache.rows import UnitId
 from harness.cache.store import Store
+from harness.cli.grade_serving import links as links_of
 from harness.grading.desk import Desk
 from harness.grading.plan import VERSION
 from harness.web.serving import tunnel
@@ -54,8 +59,9 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Let nothing be served; return where it would have been."""
     places: list[tuple[str, int]] = []
 
-    async def serve(app: Any, listening: socket.socket) -> None:
+    async def serve(app: Any, listening: socket.socket, *, ready: Callable[[], None]) -> None:
         places.append(listening.getsockname()[:2])
+        ready()
         listening.close()
 
     monkeypatch.setattr("harness.web.serving.serve", serve)
@@ -232,8 +238,6 @@ def test_whose_steps_are_graded_is_told_where_a_run_is_not(
 
 
 def test_a_sample_and_answers_that_are_not_graded_are_told(tmp_path: Path) -> None:
-    from stored_run_builder import answer
-
     async def make() -> None:
         async with graded_run(tmp_path, cases=5) as built:
             from grading_examples import unit
@@ -270,3 +274,45 @@ def test_the_line_to_other_computers_is_said_not_to_be_encrypted(
     done = grade(store, "test-run-small", "--host", "0.0.0.0")
     assert "not encrypted" in done.err and "0.0.0.0" not in done.out
     assert tunnel(5).startswith("ssh -N -L 5:127.0.0.1:5 ")
+
+
+@pytest.fixture
+def explained(tmp_path: Path) -> Path:
+    """A store with an answer that people can judge against what an expert wrote."""
+
+    async def make() -> None:
+        one = replace(case("a"), reference={"labels": ["Exodontia"], "rationale": "It is broken."})
+        async with built_run(tmp_path, Plan([one]), name="night") as built:
+            await built.valid(UnitId("alpha", "both", "a"), text=answer("Minor O.S."))
+
+    asyncio.run(make())
+    return tmp_path / "store.sqlite3"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_in_an_orderly_way_as_soon_as_a_link_is_told(explained: Path, number: int) -> None:
+    wanted = ("night", "--task", "judge", "--raters", "alice", "--port", "0", "--store", explained)
+    process = spawn("grade", *wanted, cwd=explained.parent)
+    try:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        process.send_signal(number)
+        done = finish(process)
+    finally:
+        process.kill()
+        process.wait()
+    assert done.code == 0, done.err
+    assert first.startswith("alice  http://127.0.0.1:")
+    assert done.err.endswith("the pages are closed; every grade that was given is kept\n")
+
+
+def test_no_link_is_broken_where_a_terminal_is_narrow(store: Path) -> None:
+    grade(store, *MADE)
+    base = "http://127.0.0.1:40000"
+    told = {
+        columns: at_desk(store, lambda desk, columns=columns: _value(links_of([desk], base, columns)))
+        for columns in (None, 69, 68, 30)
+    }
+    assert [len(line) for line in told[69]] == [len("consensus  ") + len(base) + 3 + 32 + 1] * 4
+    assert told[None] == told[69]
+    assert told[68] == told[30] == [part for line in told[69] for part in line.split()]

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 from typing import Any, Final
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from harness.benchmarks.sheets import SheetQuestion
 from harness.canonical import JSON
+from harness.errors import GradeRefusedError
 from harness.grading.desk import Desk, Disagreement, Overview, SheetState, Shown
 from harness.phrases import count
 from harness.web.grading.listing import listing
@@ -96,7 +96,7 @@ async def _sheet(request: Request) -> Response:
     shown = await who.desk.sheet(who.seat, position_of(request))
     places = [one.position for one in await who.desk.disagreements()]
     if shown.position not in places:
-        raise HTTPException(404, "the raters do not differ on this answer")
+        raise GradeRefusedError("the raters do not differ on this answer (any more)")
     at = places.index(shown.position)
     more: dict[str, Any] = {
         "heading": "Difference",

@@ -100,8 +100,8 @@ def _opened(state: State) -> str | None:
     if state.opened is None:
         return None
     by = {
-        "no gate": "there was no calibration to pass",
-        "agreement": "the raters agreed well enough",
+        "no gate": "since there was no calibration to pass",
+        "agreement": "since the raters agreed well enough",
         "lead": f"opened by the lead: {state.opened.reason}",
     }
     return f"{by[state.opened.by]} ({shown_moment(state.opened.at_us)})"

@@ -74,16 +74,19 @@ def _telling(work: Page) -> Page:
         try:
             return await work(request)
         except HarnessError as error:
-            return _told(error, seated(request).seat.role)
+            return _told(error, seated(request))
 
     return told
 
 
-def _told(error: HarnessError, role: Role) -> Response:
+def _told(error: HarnessError, who: Seated) -> Response:
     """Say what is wrong: to raters only what was written for them; other words may name models or cases."""
+    told, status = (str(error) if who.seat.role == "lead" else _FAILED), 500
     if isinstance(error, GradeRefusedError):
-        return page("templates/error.html", 409, told=str(error))
-    if isinstance(error, UnknownNameError):
-        return page("templates/error.html", 404, told="there is no such sheet")
-    _log.error("error: a page of a %s failed: %s; the lead's pages may say why", role, type(error).__name__)
-    return page("templates/error.html", 500, told=str(error) if role == "lead" else _FAILED)
+        told, status = str(error), 409
+    elif isinstance(error, UnknownNameError):
+        told, status = "there is no such sheet", 404
+    else:
+        kind = type(error).__name__
+        _log.error("error: a page of a %s failed: %s; the lead's pages may say why", who.seat.role, kind)
+    return page("grading/templates/told.html", status, told=told, base=who.base)
