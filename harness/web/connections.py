@@ -18,7 +18,8 @@ class Bounds:
 
     `head_s`: seconds within which the head of a request must be there, from the connection's beginning or the
     first byte after the request before. `connections`: how many may be open; beyond, the one that has waited
-    longest without a request is closed, or the new one where each has one. `head_bytes`: of a request's head.
+    longest without a request is closed, else the one that has read nothing of its answer for longest, or the
+    new one where each is being answered. `head_bytes`: of a request's head.
     `end_s`: what requests at work get when the server is told to end.
     """
 
@@ -35,6 +36,7 @@ class BoundedConnection(H11Protocol):
         super().__init__(**given)
         self._bounds = bounds
         self._deadline: asyncio.TimerHandle | None = None
+        self._unread_since: float | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin, with a place made for it."""
@@ -45,7 +47,9 @@ class BoundedConnection(H11Protocol):
                 one for one in self.connections if isinstance(one, BoundedConnection) and one is not self
             ]
             idle = [one for one in others if one.waiting_since is not None]
-            min(idle, key=lambda one: one.waiting_since or 0.0, default=self).drop()
+            unread = [one for one in others if one.unread_since is not None]
+            longest = min(unread, key=lambda one: one.unread_since or 0.0, default=self)
+            min(idle, key=lambda one: one.waiting_since or 0.0, default=longest).drop()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
@@ -59,6 +63,16 @@ class BoundedConnection(H11Protocol):
             self._watch()
         else:
             self._unwatch()
+
+    def pause_writing(self) -> None:
+        """Send no more for now: the browser does not read as fast."""
+        self._unread_since = self.loop.time()
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        """Go on sending."""
+        self._unread_since = None
+        super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no request, or one with too long a head, by a page like any other."""
@@ -80,6 +94,11 @@ class BoundedConnection(H11Protocol):
         if self.cycle is not None and not self.cycle.response_complete:
             return None
         return self._deadline.when() if self._deadline is not None else 0.0
+
+    @property
+    def unread_since(self) -> float | None:
+        """Since when what was sent lies unread, on the loop's clock; None while the browser reads."""
+        return self._unread_since
 
     def _watch(self) -> None:
         if self._deadline is None and not self.transport.is_closing():
