@@ -81,7 +81,6 @@ class LiveState(_Told):
     kind: Literal["sweep", "import"] = "sweep"
     owner: ToldOwner | None = None
     stopping: bool = False
-    elapsed_s: float = 0.0
     open: int = 0
     done: int = 0
     recent_done: int = 0
@@ -109,8 +108,8 @@ class LiveState(_Told):
         return None if self.owner is None else Owner(**self.owner.model_dump())
 
 
-def read_state(state: Mapping[str, JSON]) -> LiveState | None:
-    """Return what a session told; None where it was told in a form that is not known here."""
+def read_state(state: Mapping[str, JSON] | None) -> LiveState | None:
+    """Return what a session told; None where it is damaged, or in a form that is not known here."""
     try:
         return LiveState.model_validate(state)
     except ValidationError:
@@ -184,7 +183,6 @@ def live_state(seen: Observed, owner: Owner, *, elapsed_s: float, stopping: bool
     state = LiveState(
         owner=ToldOwner(**asdict(owner)),
         stopping=stopping,
-        elapsed_s=elapsed_s,
         open=sum(seen.tally.open.values()),
         done=seen.tally.total,
         recent_done=recent_done,
@@ -212,11 +210,9 @@ def live_state(seen: Observed, owner: Owner, *, elapsed_s: float, stopping: bool
     return state.model_dump(mode="json", exclude_defaults=True)
 
 
-def import_state(owner: Owner, *, answers: int, elapsed_s: float) -> Mapping[str, JSON]:
+def import_state(owner: Owner, *, answers: int) -> Mapping[str, JSON]:
     """Return what an import tells: how many answers it has read."""
-    state = LiveState(
-        kind="import", owner=ToldOwner(**asdict(owner)), answers=answers, elapsed_s=elapsed_s
-    )
+    state = LiveState(kind="import", owner=ToldOwner(**asdict(owner)), answers=answers)
     return state.model_dump(mode="json", exclude_defaults=True)
 
 

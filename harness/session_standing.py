@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
 
@@ -31,6 +32,11 @@ class Standing(StrEnum):
     def over(self) -> bool:
         """True where the session does nothing any more."""
         return self in {Standing.ENDED, Standing.KILLED}
+
+
+def any_open(sessions: Iterable[Session]) -> bool:
+    """Tell whether any of these sessions has not ended: it is at work, or was killed."""
+    return any(session.ended_at_us is None for session in sessions)
 
 
 def standing(session: Session, told: LiveState | None, told_s_ago: float) -> Standing:

@@ -217,6 +217,17 @@ def test_every_module_says_what_it_owns(checkout: Path) -> None:
     assert silent == []
 
 
+def test_pages_for_people_have_each_heading_once(checkout: Path) -> None:
+    pages = [checkout / "README.md", checkout / "CONTRIBUTING.md", *sorted((checkout / "docs").glob("*.md"))]
+    assert len(pages) > 10
+    twice = []
+    for page in pages:
+        told = re.sub(r"(?ms)^```.*?^```", "", page.read_text(encoding="utf-8"))
+        headings = re.findall(r"(?m)^#+ .*$", told)
+        twice += [f"{page.name}: {one}" for one in sorted(set(headings)) if headings.count(one) > 1]
+    assert twice == []
+
+
 def test_nothing_names_a_machines_path_or_a_registry(checkout: Path) -> None:
     found = []
     for path in own_files(checkout):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from typing import Any, cast
 
 from harness.cache.rows import Exchange, NewExchange
@@ -23,6 +24,15 @@ def packed_json(value: object) -> bytes:
 def unpacked_json(data: bytes) -> Any:
     """Undo `packed_json`."""
     return json.loads(unpack(data))
+
+
+def unpacked_object(data: bytes) -> dict[str, Any] | None:
+    """Undo `packed_json` of an object; None for what is damaged, or is none."""
+    try:
+        found = unpacked_json(data)
+    except (zlib.error, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def weight(exchange: NewExchange) -> int:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from contextlib import suppress
+import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 from harness.cache.dialects import APPLICATION_ID, PRIVATE_MODE, Access
 from harness.cache.tables import SCHEMA_VERSION
@@ -22,11 +25,11 @@ NETWORK_FILE_SYSTEMS: Final = frozenset(
 )
 """File systems on which SQLite's locks and shared memory do not reach all machines."""
 
-_MAGIC: Final = b"SQLite format 3\x00"
-# Offsets in the header of an SQLite file (https://www.sqlite.org/fileformat.html).
-_HEADER_BYTES: Final = 100
-_USER_VERSION: Final = slice(60, 64)
-_APPLICATION_ID: Final = slice(68, 72)
+_WORD: Final = 0xFFFFFFFF
+"""Numbers of the header have 32 bits; SQLite tells them with a sign."""
+
+_PRIMARY: Final = 0xFF
+"""The part of SQLite's codes of errors that says which kind it is."""
 
 
 def create_file(path: Path) -> None:
@@ -69,18 +72,47 @@ def check_file(path: Path) -> None:
     Raises NotAStoreError, StoreVersionError, StoreError. An empty file is a store about to be made.
     """
     try:
-        with path.open("rb") as file:
-            header = file.read(_HEADER_BYTES)
-    except IsADirectoryError:
-        raise NotAStoreError(f"{str(path)!r} is a folder; give the file of a store with --store") from None
+        size = path.stat().st_size
     except OSError as error:
-        raise StoreError(f"cannot read the store {str(path)!r} ({error.strerror}); check its path") from error
-    if not header:
+        raise _unreadable(path, error.strerror) from error
+    if path.is_dir():
+        raise NotAStoreError(f"{str(path)!r} is a folder; give the file of a store with --store")
+    if size == 0:
         return
-    identity = int.from_bytes(header[_APPLICATION_ID], "big")
-    if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC) or identity != APPLICATION_ID:
+    try:
+        identity, version = _identity_and_version(path)
+    except sqlite3.DatabaseError as error:
+        code = error.sqlite_errorcode & _PRIMARY
+        if code == sqlite3.SQLITE_CORRUPT:
+            return  # its header is SQLite's: whoever opens it says what is damaged
+        if code != sqlite3.SQLITE_NOTADB:
+            denied = not os.access(path, os.R_OK)
+            raise _unreadable(path, os.strerror(errno.EACCES) if denied else str(error)) from error
+        identity, version = 0, 0
+    if identity != APPLICATION_ID:
         raise NotAStoreError(f"{str(path)!r} is no store of this program; give another file with --store")
-    check_version(int.from_bytes(header[_USER_VERSION], "big"), path)
+    check_version(version, path)
+
+
+def _unreadable(path: Path, why: str | None) -> StoreError:
+    return StoreError(f"cannot read the store {str(path)!r} ({why}); check its path")
+
+
+def _identity_and_version(path: Path) -> tuple[int, int]:
+    """Return the application id and the user version that the header of an SQLite file holds.
+
+    SQLite reads them, as of a file that nobody changes: without a lock, a log or a side file. Opened and
+    closed by ourselves, the file would lose every lock that this process has on it by other connections
+    (https://www.sqlite.org/howtocorrupt.html, 2.2), and the next process to leave would take the log away
+    from under them.
+    """
+    address = f"file:{quote(str(path))}?mode=ro&immutable=1"
+    with closing(sqlite3.connect(address, uri=True)) as connection:
+        identity, version = (
+            int(connection.execute(f"PRAGMA {name}").fetchone()[0]) & _WORD
+            for name in ("application_id", "user_version")
+        )
+    return identity, version
 
 
 def check_version(version: int, place: str | Path) -> None:

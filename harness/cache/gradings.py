@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import func, insert, select, update
 
 from harness.cache.database import Transaction
-from harness.cache.exchange_rows import packed_json, unpacked_json
+from harness.cache.exchange_rows import packed_json, unpacked_object
 from harness.cache.grades import Grade, read_grade
 from harness.cache.parts import StorePart
 from harness.cache.rows import UnitId
@@ -64,12 +63,6 @@ class GradingStore(StorePart):
             rows = (await connection.execute(select(GRADING).order_by(GRADING.c.id))).all()
         return tuple(map(_read, rows))
 
-    async def find_grading(self, name: str) -> StoredGrading | None:
-        """Return a grading by its name; None where there is none."""
-        async with self._database.reading() as connection:
-            row = (await connection.execute(select(GRADING).where(GRADING.c.name == name))).one_or_none()
-        return None if row is None else _read(row)
-
     async def grading_now(self, grading: StoredGrading) -> StoredGrading:
         """Return a grading with the state that it has by now. Raises StoreError where it is gone."""
         statement = select(GRADING.c.state).where(GRADING.c.id == grading.id)
@@ -113,11 +106,8 @@ def _read(row: AnyRow) -> StoredGrading:
 
 
 def _mapping(data: bytes) -> Mapping[str, JSON]:
-    try:
-        found = unpacked_json(data)
-    except (zlib.error, ValueError):
-        found = None
-    if not isinstance(found, dict):
+    found = unpacked_object(data)
+    if found is None:
         raise StoreError(
             "a grading in this store is damaged; `harness store verify` lists all that is; take it from "
             "a backup"

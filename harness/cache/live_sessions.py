@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 
 from harness.cache.database import Transaction
-from harness.cache.exchange_rows import packed_json, unpacked_json
+from harness.cache.exchange_rows import packed_json, unpacked_object
 from harness.cache.parts import StorePart
 from harness.cache.tables import SESSION, SESSION_LIVE
 from harness.canonical import JSON
@@ -19,10 +19,13 @@ from harness.errors import StoreError
 
 @dataclass(frozen=True, slots=True)
 class LiveSession:
-    """What a session said of itself last, and when (microseconds since 1970 UTC)."""
+    """What a session said of itself last, and when (microseconds since 1970 UTC).
+
+    `state` None: what is stored is damaged. It is evidence of nothing, so that nobody fails of it.
+    """
 
     session: int
-    state: Mapping[str, JSON]
+    state: Mapping[str, JSON] | None
     at_us: int
 
 
@@ -60,12 +63,7 @@ class LiveSessionStore(StorePart):
         )
         async with self._database.reading() as connection:
             rows = (await connection.execute(statement)).all()
-        found = []
-        for row in rows:
-            state = unpacked_json(row.state)
-            assert isinstance(state, dict)
-            found.append(LiveSession(row.session_id, state, row.at_us))
-        return found
+        return [LiveSession(row.session_id, unpacked_object(row.state), row.at_us) for row in rows]
 
 
 def _heard(told: asyncio.Future[None]) -> None:

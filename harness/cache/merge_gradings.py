@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from sqlalchemy import select, update
 
-from harness.cache.exchange_rows import packed_json, unpacked_json
+from harness.cache.exchange_rows import packed_json, unpacked_object
 from harness.cache.merge_report import MergeReport
 from harness.cache.merge_steps import Target, Values, free_name
 from harness.cache.tables import GRADING, AnyRow
@@ -69,11 +68,8 @@ def _content(row: AnyRow) -> str:
 
 
 def _read(row: AnyRow, data: bytes) -> dict[str, JSON]:
-    try:
-        found = unpacked_json(data)
-    except (zlib.error, ValueError):
-        found = None
-    if not isinstance(found, dict):
+    found = unpacked_object(data)
+    if found is None:
         raise StoreError(
             f"grading {row.name!r} is damaged; look at both stores with `harness store verify`, or "
             "merge a backup"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -82,7 +83,10 @@ class OneUnitStore(StorePart):
             return (await connection.execute(asked)).one_or_none() is not None
 
     async def kept_scores(self, run_id: int, unit: UnitId) -> KeptScores | None:
-        """Return what was kept of a unit when its run was scored last; None where it was not."""
+        """Return what was kept of a unit when its run was scored last; None where it was not.
+
+        Nor where that is damaged: it is made of the exchanges, and `harness score` makes it anew.
+        """
         key = unit_key(run_id, unit)
         columns = (RECORD.c.outcome, RECORD.c.prediction, RECORD.c.parser)
         record = select(*columns).where(*(RECORD.c[name] == value for name, value in key.items()))
@@ -92,9 +96,14 @@ class OneUnitStore(StorePart):
             values = (await connection.execute(scores)).all()
         if row is None:
             return None
+        try:
+            outcome = UnitOutcome(row.outcome)
+            prediction = None if row.prediction is None else unpacked_json(row.prediction)
+        except (zlib.error, ValueError):
+            return None
         return KeptScores(
-            UnitOutcome(row.outcome),
-            None if row.prediction is None else unpacked_json(row.prediction),
+            outcome,
+            prediction,
             row.parser,
             values[0].scorer if values else None,
             {one.metric: one.value for one in values},

@@ -128,19 +128,26 @@ class RunStore(StorePart):
         """Return a run's sessions, oldest first."""
         statement = select(SESSION).where(SESSION.c.run_id == run_id).order_by(SESSION.c.id)
         async with self._database.reading() as connection:
-            rows = (await connection.execute(statement)).all()
-        return tuple(
-            Session(
-                row.id, row.run_id, row.started_at_us, row.ended_at_us, row.exit_code, unpacked_json(row.info)
-            )
-            for row in rows
-        )
+            return tuple(map(_session, await connection.execute(statement)))
+
+    async def sessions_by_run(self) -> dict[int, tuple[Session, ...]]:
+        """Return run -> its sessions, oldest first, of all runs that have any."""
+        found: dict[int, list[Session]] = {}
+        async with self._database.reading() as connection:
+            for row in await connection.execute(select(SESSION).order_by(SESSION.c.id)):
+                found.setdefault(row.run_id, []).append(_session(row))
+        return {run_id: tuple(sessions) for run_id, sessions in found.items()}
 
 
 _RUNS = select(RUN)
 _LAST_START = select(func.max(SESSION.c.started_at_us)).where(SESSION.c.run_id == RUN.c.id).scalar_subquery()
 _NEWEST_FIRST = _RUNS.order_by(func.coalesce(_LAST_START, RUN.c.created_at_us).desc(), RUN.c.id.desc())
 _LATEST = _NEWEST_FIRST.limit(1)
+
+
+def _session(row: AnyRow) -> Session:
+    info = unpacked_json(row.info)
+    return Session(row.id, row.run_id, row.started_at_us, row.ended_at_us, row.exit_code, info)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ import click
 from harness.cache.location import display, find_store
 from harness.cli.grade_told import print_gradings, print_made, print_status
 from harness.cli.options import config_option, json_option, print_json, say, store_option
+from harness.cli.session_options import comma_list
 from harness.config import load_config
 from harness.errors import ConfigError, UnknownNameError
 from harness.nearest import nearest_or_known
@@ -21,6 +22,7 @@ from harness.nearest import nearest_or_known
 if TYPE_CHECKING:
     from harness.cache.gradings import StoredGrading
     from harness.cache.store import Store
+    from harness.grading.desk import Desk
     from harness.grading.opening import GradingWanted
 
 _EPILOG = "Example: harness grade night --task tiers --raters alice,bob"
@@ -46,16 +48,24 @@ class _Deed:
 @click.option("--name", metavar="NAME", help="Of the grading. Default: RUN-TASK.")
 @click.option("--models", metavar="NAME,..", help="Whose answers. Default: of all models.")
 @click.option("--conditions", metavar="NAME,..", help="Default: all that the task is about.")
-@click.option("--limit", type=click.IntRange(0), help="Grade so many answers, drawn by the seed; 0: all.")
-@click.option("--calibration", type=click.IntRange(0), help="Sheets that all grade first; 0: no gate.")
-@click.option("--threshold", type=click.FloatRange(-1, 1), help="Cohen's kappa that opens full grading.")
-@click.option("--seed", type=click.IntRange(0), help="Of all that is drawn. Default: 20050.")
+@click.option(
+    "--limit", metavar="N", type=click.IntRange(0), help="Grade N answers, drawn by the seed; 0: all."
+)
+@click.option(
+    "--calibration", metavar="N", type=click.IntRange(0), help="Sheets that all grade first; 0: no gate."
+)
+@click.option(
+    "--threshold", metavar="K", type=click.FloatRange(-1, 1), help="Cohen's kappa that opens full grading."
+)
+@click.option("--seed", metavar="N", type=click.IntRange(0), help="Of all that is drawn. Default: 20050.")
 @click.option("--status", is_flag=True, help="Tell how it stands; serve nothing.")
 @click.option("--open", "open_reason", metavar="REASON", help="Open full grading by hand; kept with REASON.")
 @click.option("--calibrate-again", is_flag=True, help="Begin another round of calibration, of other answers.")
 @click.option("--new-link", "new_links", multiple=True, metavar="SEAT", help="Replace the link of a rater.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--port", type=click.IntRange(0, 65535), help="Default: the one of last time, else a free one.")
+@click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option(
+    "--port", metavar="N", type=click.IntRange(0, 65535), help="Default: that of last time, else a free one."
+)
 @json_option
 @store_option
 @config_option
@@ -90,8 +100,9 @@ def command(
     from harness.grading.opening import GradingWanted
 
     wanted = GradingWanted(
-        task, _listed(raters), name, _listed(models), _listed(conditions), limit, calibration, threshold, seed
-    )
+        task, _listed(raters), name, comma_list(models), comma_list(conditions),
+        limit, calibration, threshold, seed,
+    )  # fmt: skip
     deed = _Deed(status or as_json, open_reason, calibrate_again, new_links, as_json, host, port)
     url = find_store(store, os.environ, load_config(config_path).store, Path.cwd())
     say(f"store: {display(url)}")
@@ -104,6 +115,7 @@ def command(
 
 
 def _listed(names: str | None) -> tuple[str, ...]:
+    """Return the names of raters; one that is there twice stays so, to be refused."""
     return tuple(part for name in (names or "").split(",") if (part := name.strip()))
 
 
@@ -197,7 +209,7 @@ async def _known(store: Store, name: str, known: dict[str, StoredGrading]) -> Se
     return found
 
 
-async def _do(desk: Any, deed: _Deed) -> None:
+async def _do(desk: Desk, deed: _Deed) -> None:
     if deed.open_reason is not None:
         await desk.open_by_hand(deed.open_reason)
         say(f"{desk.name}: full grading is open")
@@ -210,7 +222,7 @@ async def _do(desk: Any, deed: _Deed) -> None:
         say(f"{desk.name}: {seat} has another link; the one before opens nothing any more")
 
 
-async def _tell(desks: Sequence[Any], *, as_json: bool) -> None:
+async def _tell(desks: Sequence[Desk], *, as_json: bool) -> None:
     from harness.grading.status import status_of
 
     facts = [await status_of(desk) for desk in desks]

@@ -44,10 +44,11 @@ def print_gradings(facts: Sequence[Mapping[str, Any]]) -> None:
 
 def print_made(name: str, plan: Plan, run: str) -> None:
     """Tell on stderr what a new grading is about."""
-    say(f"grading {name}: {count(len(plan.items), 'answer')} of run {run}, by {plan.task}, seed {plan.seed}")
+    answers = count(len(plan.items), "answer")
+    say(f"note: grading {name}: {answers} of run {run}, task {plan.task}, seed {plan.seed}")
     if plan.not_graded:
         why = ", ".join(f"{reason} {n}" for reason, n in sorted(plan.not_graded.items()))
-        say(f"not graded: {why}")
+        say(f"note: not graded: {why}")
     if plan.gated:
         sheets = min(plan.calibration, len(plan.items))
         say(
@@ -59,13 +60,17 @@ def print_made(name: str, plan: Plan, run: str) -> None:
 def print_status(facts: Mapping[str, Any]) -> None:
     """Print how a grading stands."""
     raters = ", ".join(facts["raters"])
-    click.echo(f"{facts['grading']}: {count(facts['items'], 'answer')} of run {facts['run']}, by {raters}")
+    tell(f"{facts['grading']}: {count(facts['items'], 'answer')} of run {facts['run']}, by {raters}")
     for line in _lines(facts):
         tell(f"  {line}")
 
 
 def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
-    yield _PHASES[facts["phase"]]
+    left = facts["disputes"] - facts["settled"]
+    if facts["phase"] == "full" and left and all(one["done"] == one["open"] for one in facts["progress"]):
+        yield f"everything is graded; the consensus has {count(left, 'question')} to settle"
+    else:
+        yield _PHASES[facts["phase"]]
     for one in facts["progress"]:
         yield f"{one['rater']}: {one['done']} of {count(one['open'], 'open sheet')}"
     for one in facts["rounds"]:
@@ -79,7 +84,7 @@ def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
         yield "over all that is graded, before consensus:"
         yield from _agreement(facts["agreement"], None)
     if facts["disputes"]:
-        yield f"{count(facts['disputes'], 'grade')} in dispute, {facts['settled']} settled by consensus"
+        yield f"{count(facts['disputes'], 'question')} in dispute, {facts['settled']} settled by consensus"
     yield from _answers(facts)
 
 

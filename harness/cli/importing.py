@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -271,8 +270,7 @@ async def _store_in_turn(
     code, ending = exit_codes.FAILED, dict[str, Any]()
     try:
         importer = Importer(store, run, session, job.comparison(store, run.id, digests), check)
-        began_s = time.monotonic()
-        async with telling(store, session, lambda: _told(importer, began_s), say):
+        async with telling(store, session, lambda: _told(importer), say):
             stored = await importer.add(job.reader())
             _check_unchanged(job, digests)
             if not await importer.is_finished(stored):
@@ -296,9 +294,8 @@ async def _store_in_turn(
     }
 
 
-def _told(importer: Importer, began_s: float) -> Mapping[str, JSON]:
-    answers = importer.stored.added + importer.stored.known
-    return import_state(this_process(), answers=answers, elapsed_s=time.monotonic() - began_s)
+def _told(importer: Importer) -> Mapping[str, JSON]:
+    return import_state(this_process(), answers=importer.stored.added + importer.stored.known)
 
 
 def _check_unchanged(job: _Job, digests: Sequence[str]) -> None:

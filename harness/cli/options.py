@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
-SENTENCES = ("note: ", "warning: ", "error: ", "spent in this session: ")
+SENTENCES = ("note: ", "warning: ", "error: ", "spent in this session: ", "grading ", "not graded: ")
 """What begins a text for people. Others may be commands, to be copied: a terminal breaks those by itself."""
 
 _COMMANDS = re.compile(r"`[^`]*`|'harness [^']*'|\bpip install \S+")
@@ -62,8 +62,10 @@ def say(text: str) -> None:
 def tell(text: str) -> None:
     """Print one line of a result on stdout: in the lines of a terminal, and whole for a pipe."""
     line = printable(text)
-    width = shutil.get_terminal_size().columns
-    click.echo(wrapped(line, width, hanging="  ") if sys.stdout.isatty() else line)
+    if sys.stdout.isatty():
+        indent = line[: len(line) - len(line.lstrip(" "))]
+        line = wrapped(line, shutil.get_terminal_size().columns, hanging=f"{indent}  ")
+    click.echo(line)
 
 
 def fitted(text: str) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-import shlex
-import socket
 import threading
 import webbrowser
 from collections.abc import Callable
@@ -58,7 +56,7 @@ async def _view(
 ) -> None:
     from harness.cache.store import Store
     from harness.web.guard import Access
-    from harness.web.serving import base_address, is_open, listen, names_of, serve
+    from harness.web.serving import base_address, is_open, listen, names_of, serve, tunnel
     from harness.web.viewing.library import Library
     from harness.web.viewing.site import viewer
 
@@ -79,7 +77,8 @@ async def _view(
             link = base_address(host, listening) + place
 
             def tell() -> None:
-                _tell(link, host, _UNENCRYPTED if reachable else _by_tunnel(bound))
+                by_tunnel = f"note: from another machine, first: `{tunnel(bound)}`"
+                _tell(link, host, _UNENCRYPTED if reachable else by_tunnel)
                 if opener is not None:
                     opener(link)
 
@@ -102,11 +101,6 @@ def _tell(link: str, host: str, note: str) -> None:
     say(note)
     say("open this link; Ctrl-C ends it:")
     click.echo(link)
-
-
-def _by_tunnel(port: int) -> str:
-    tunnel = shlex.join(["ssh", "-N", "-L", f"{port}:127.0.0.1:{port}", socket.gethostname()])
-    return f"note: from another machine, first: `{tunnel}`"
 
 
 def _open(link: str) -> None:

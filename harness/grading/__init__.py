@@ -1,1 +1,1 @@
-"""Human grades as files: read and checked before anything is kept, written so that they can be read again."""
+"""Grades by people: given at the desk of a grading, or as files that are checked before anything is kept."""

@@ -14,8 +14,6 @@ from typing import Any, cast
 
 from harness.canonical import JSON, canonical_json
 
-POOLED = "pooled"
-
 
 @dataclass(frozen=True, slots=True)
 class Agreement:

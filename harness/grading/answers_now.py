@@ -50,7 +50,7 @@ class AnswersNow:
 
     `since`: item -> since when its answer stands, microseconds since 1970 UTC, where it is another one than
     it was at first; older grades are not about it. `gone`: item -> why it has no answer that could be graded,
-    for now.
+    for now; `awaited`: those of them that are being asked again, and are not answered yet.
     """
 
     def __init__(
@@ -66,6 +66,7 @@ class AnswersNow:
         self._known: dict[UnitId, tuple[int, str | None]] = {}
         self.since: dict[int, int] = {}
         self.gone: dict[int, str] = {}
+        self.awaited: frozenset[int] = frozenset()
 
     async def refresh(self) -> None:
         """Look at the items that were asked again since this was done last."""
@@ -74,6 +75,11 @@ class AnswersNow:
             if unit in self._numbers and self._known.get(unit) != mark:
                 await self.read(self._numbers[unit])
                 self._known[unit] = mark
+        self.awaited = frozenset(
+            self._numbers[unit]
+            for unit, (_, outcome) in again.items()
+            if outcome is None and unit in self._numbers
+        )
 
     async def read(self, number: int) -> AnswerNow:
         """Return what is shown of an item as it is answered now."""

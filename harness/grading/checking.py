@@ -7,7 +7,7 @@ from typing import Final
 
 from harness.benchmarks.base import Question
 from harness.benchmarks.sheets import COMMENT
-from harness.benchmarks.steps import Step, steps_of
+from harness.benchmarks.steps import CONSENSUS, Step, is_consensus, steps_of
 from harness.cache.grades import GradeKey, GradeValue, NewGrade
 from harness.cache.rows import UnitId
 from harness.canonical import canonical_json
@@ -73,6 +73,7 @@ class GradeCheck:
     def _grade(self, row: GradeRow) -> NewGrade:
         rater = row.rater or self._rater
         assert rater is not None
+        rater = CONSENSUS if is_consensus(rater) else rater  # however it is written, its newest grade stands
         unit = UnitId(row.model, row.condition, row.case_id, row.repeat)
         return NewGrade(unit, rater, row.question, row.value, row.graded_at_us, f"line {row.line}")
 

@@ -41,6 +41,7 @@ __all__ = [
 
 
 _GONE: Final = "this answer is being asked for again; there is nothing to grade"
+_SETTLED: Final = "a consensus was found on this answer; its grades stay as they are"
 
 
 class Desk(Course):
@@ -189,9 +190,10 @@ class Desk(Course):
     def _phase(self, seat: Seat) -> Phase:
         state, raters = self._state, [seat.name] if seat.role == "rater" else self.plan.raters
         if state.opened is None:
-            items = state.rounds[-1].items
-            done = all(self._standing.is_done(number, rater) for number in items for rater in raters)
-            return "waiting" if done else "calibration"
+            latest = state.rounds[-1]
+            done = all(self._standing.is_done(number, rater) for number in latest.items for rater in raters)
+            ended = seat.role == "rater" or latest.ended_at_us is not None
+            return "waiting" if done and ended else "calibration"
         items = tuple(range(len(self.plan.items)))
         done = all(self._standing.is_done(number, rater) for number in items for rater in raters)
         if done and seat.role != "rater":
@@ -247,8 +249,9 @@ class Desk(Course):
         return {rater: str(text) for rater, text in said.items() if text}
 
     def _closed(self, seat: Seat, number: int) -> str | None:
+        # What a rater never said of a settled answer is still theirs to say: else a sheet would stay open.
         if seat.role == "rater" and self._standing.is_settled(number):
-            return "a consensus was found on this answer; its grades stay as they are"
+            return _SETTLED if self._standing.is_done(number, seat.name) else None
         if seat.role == "consensus" and not self._disputes(number):
             return "the raters do not differ about this answer"
         return None
@@ -257,6 +260,9 @@ class Desk(Course):
         disputed = {one.question for one in self._disputes(number)}
         if seat.role == "consensus" and question not in {COMMENT, *disputed}:
             raise GradeRefusedError(f"the raters do not differ about {question!r}")
+        settled = seat.role == "rater" and self._standing.is_settled(number)
+        if settled and question in self._standing.grades(number, seat.name):
+            raise GradeRefusedError(_SETTLED)
         unit, since = self.plan.items[number].unit, self._answers.since.get(number, 0)
         newest = self._book.newest_us(number, seat.name, question)
         # A value that was given for an earlier answer is given anew for this one, whatever the clocks say.
@@ -278,13 +284,7 @@ class Desk(Course):
         await self.change(lambda now: ended_round(self.plan, now, current, at_us, pairs, self._clock()))
 
     def _groups(self, numbers: Sequence[int] | range) -> Mapping[int, str]:
-        index = self.stored.case_index
-        found = {}
-        for number in numbers:
-            place = index.find(self._cases[number])
-            case = None if place is None else index.case(place)
-            found[number] = self._cases[number] if case is None or case.group is None else case.group
-        return found
+        return {number: self.stored.case_index.group(self._cases[number]) for number in numbers}
 
     def _seen(self, seat: Seat, now: AnswerNow) -> str:
         # With the lead's token, which no rater knows: else a hidden name could be found by trying names.

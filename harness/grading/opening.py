@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from harness.benchmarks.sheets import GradingTask
-from harness.benchmarks.steps import NoCase
+from harness.benchmarks.steps import NoCase, steps_of
 from harness.cache.gradings import StoredGrading
 from harness.cache.rows import Run, UnitId
 from harness.cache.store import Store
@@ -103,9 +103,7 @@ def task_of(stored: StoredRun, wanted: str | None) -> GradingTask:
     """Return a way of grading the answers of a run; without a name the only one there is."""
     tasks, name = stored.benchmark.gradings, stored.benchmark.name
     if not tasks:
-        raise ConfigError(
-            f"answers of {name} are not graded by people here; import grades with `harness grades`"
-        )
+        raise ConfigError(f"answers of {name} are not graded by people here; {_graded_instead(stored)}")
     if wanted is None:
         if len(tasks) > 1:
             raise ConfigError(
@@ -115,6 +113,15 @@ def task_of(stored: StoredRun, wanted: str | None) -> GradingTask:
     if wanted not in tasks:
         raise UnknownNameError(f"{name} has no task {wanted!r}{nearest_or_known(wanted, sorted(tasks))}")
     return tasks[wanted]
+
+
+def _graded_instead(stored: StoredRun) -> str:
+    """Return what to do where a run itself is not graded: its steps may be."""
+    for step in steps_of(stored.benchmark.name):
+        if step.gradings:
+            command, tasks = f"harness step {step.kind} {stored.run.name}", ", ".join(step.gradings)
+            return f"those of its step {step.kind} are ({tasks}): name the run of `{command}`"
+    return "import grades with `harness grades`"
 
 
 async def _plan(store: Store, stored: StoredRun, task: GradingTask, wanted: GradingWanted) -> Plan:

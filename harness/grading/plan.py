@@ -71,12 +71,7 @@ class Plan:
 def read_plan(settings: Mapping[str, JSON]) -> Plan:
     """Undo `Plan.to_json`. Raises StoreError for a plan of a newer version, and for what is none."""
     found: Mapping[str, Any] = settings
-    version = found.get("version")
-    if version != VERSION:
-        raise StoreError(
-            f"this grading was made by another version of harness (its form is {version!r}, here {VERSION}); "
-            "use that one"
-        )
+    check_version(found, VERSION)
     try:
         return Plan(
             task=found["task"],
@@ -94,9 +89,17 @@ def read_plan(settings: Mapping[str, JSON]) -> Plan:
             not_graded=found["not_graded"],
         )
     except (KeyError, TypeError, ValueError) as error:
+        raise StoreError("the settings of a grading are damaged; take it from a backup") from error
+
+
+def check_version(stored: Mapping[str, JSON], known: int) -> None:
+    """Raise StoreError for settings, or a state, that another version of this program wrote."""
+    version = stored.get("version")
+    if version != known:
         raise StoreError(
-            "the settings of a grading are damaged; `harness store verify` lists all that is"
-        ) from error
+            f"this grading was made by another version of harness (its form is {version!r}, here {known}); "
+            "use that one"
+        )
 
 
 def answer_digest(prediction: JSON) -> str:

@@ -93,7 +93,12 @@ class Standing:
                 yield Dispute(name, said, agreed.get(name), not averaged)
 
     def ended_by(self, numbers: Collection[int]) -> Said | None:
-        """Return the grade with which the last rater finished these items; None: not all did."""
+        """Return the grade with which the last rater finished these items; None: not all did.
+
+        None also while one of them is being asked again: what the others come to is not what was agreed.
+        """
+        if not self._answers.awaited.isdisjoint(numbers):
+            return None
         last = Said(0, "", 0)
         for number in numbers:
             if number in self._answers.gone:

@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from harness.canonical import JSON
+from harness.errors import StoreError
 from harness.grading.agreement import PairAgreement, read_pair
+from harness.grading.plan import check_version
 from harness.grading.seats import Seat, read_seats
 
 OpenedBy: TypeAlias = Literal["no gate", "agreement", "lead"]
@@ -95,8 +97,15 @@ class State:
 
 
 def read_state(stored: Mapping[str, JSON]) -> State:
-    """Undo `State.to_json`."""
-    found: Mapping[str, Any] = stored
+    """Undo `State.to_json`. Raises StoreError for a state of another version, and for what is none."""
+    check_version(stored, VERSION)
+    try:
+        return _state(stored)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise StoreError("the state of a grading is damaged; take it from a backup") from error
+
+
+def _state(found: Mapping[str, Any]) -> State:
     opened = found["opened"]
     return State(
         seats=read_seats(found["seats"]),

@@ -66,6 +66,12 @@ class CaseIndex:
         """Return the case at a place."""
         return self._cases[self._numbers[place]]
 
+    def group(self, case_id: str) -> str:
+        """Return what is equal for cases that are resampled together: the case's group, else its own id."""
+        place = self.find(case_id)
+        group = None if place is None else self.case(place).group
+        return case_id if group is None else group
+
     def _id(self, place: int) -> bytes:
         return self._ids[self._ends[place] : self._ends[place + 1]]
 

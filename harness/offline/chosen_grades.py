@@ -8,7 +8,16 @@ from typing import Final, Literal, TypeAlias
 
 from harness.benchmarks.base import Case, Question
 from harness.benchmarks.registry import get_benchmark
-from harness.benchmarks.steps import Answer, Step, StepCase, agreed_grade, id_of_unit, unit_of_id
+from harness.benchmarks.steps import (
+    CONSENSUS,
+    Answer,
+    Step,
+    StepCase,
+    agreed_grade,
+    id_of_unit,
+    is_consensus,
+    unit_of_id,
+)
 from harness.cache.grades import Grade
 from harness.cache.rows import Run, UnitId
 from harness.cache.store import Store
@@ -178,11 +187,13 @@ async def _imported(
     )
     since = await answered_since(store, stored, {grade.unit for grade in standing})
     said: dict[UnitId, dict[str, dict[str, JSON]]] = {}
-    for grade in standing:
+    # A consensus that was once written in several ways is one: the newest of its grades stands.
+    for grade in sorted(standing, key=lambda one: one.graded_at_us):
         if grade.graded_at_us < since.get(grade.unit, 0):
             found.other_answers.add(grade.unit)
         else:
-            said.setdefault(grade.unit, {}).setdefault(grade.question, {})[grade.rater] = grade.value
+            rater = CONSENSUS if is_consensus(grade.rater) else grade.rater
+            said.setdefault(grade.unit, {}).setdefault(grade.question, {})[rater] = grade.value
     known = scored_questions(stored)
     for unit, questions in said.items():
         agreed = {name: agreed_grade(raters, known[name]) for name, raters in questions.items()}

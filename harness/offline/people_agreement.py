@@ -65,7 +65,7 @@ def _pairs(
     said: dict[UnitId, dict[str, dict[str, JSON]]] = {}
     for grade in grades:
         said.setdefault(grade.unit, {}).setdefault(grade.rater, {})[grade.question] = grade.value
-    groups = {unit: _group(stored, unit) for unit in said}
+    groups = {unit: stored.case_index.group(unit.case_id) for unit in said}
     for first, second in combinations(sorted({one.rater for one in grades}), 2):
         for name, task in tasks.items():
             found = compared(task, said, groups, first, second)
@@ -124,9 +124,3 @@ def _dimension(items: Sequence[Item], labels: Sequence[JSON]) -> dict[str, JSON]
     """Return how far two agree; labels that are whole numbers have distances."""
     worths = [label for label in labels if isinstance(label, int) and not isinstance(label, bool)]
     return dimension(items, labels, worths if len(worths) == len(labels) > 2 else None)
-
-
-def _group(stored: StoredRun, unit: UnitId) -> str:
-    place = stored.case_index.find(unit.case_id)
-    group = None if place is None else stored.case_index.case(place).group
-    return unit.case_id if group is None else group

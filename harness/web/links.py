@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 from urllib.parse import parse_qsl, quote
+
+_MOST_DIGITS: Final = 18
 
 
 class Query:
@@ -29,6 +32,16 @@ def _pairs_of(query: str) -> list[tuple[str, str]]:
         return parse_qsl(query, keep_blank_values=True, errors="surrogatepass")
     except UnicodeDecodeError:
         return parse_qsl(query, keep_blank_values=True)
+
+
+def whole_number(text: str | None) -> int | None:
+    """Return what a part of an address or form says as a whole number from 0 on; None where it says none.
+
+    Nor is one of more than 18 digits any: a database has no larger ones.
+    """
+    if text is None or not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
+        return None
+    return int(text)
 
 
 def link(path: str, **query: str | int | tuple[str, ...] | None) -> str:

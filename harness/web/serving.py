@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import ipaddress
 import logging
+import shlex
 import signal
 import socket
 import threading
@@ -53,6 +54,11 @@ def base_address(host: str, listening: socket.socket) -> str:
     bound, port = listening.getsockname()[:2]
     name = socket.gethostname() if _is_any(bound) else host
     return f"http://{_bracketed(name)}:{port}"
+
+
+def tunnel(port: int) -> str:
+    """Return the command by which another computer reaches a port of this one's loopback."""
+    return shlex.join(["ssh", "-N", "-L", f"{port}:127.0.0.1:{port}", socket.gethostname()])
 
 
 def names_of(host: str, listening: socket.socket) -> frozenset[str]:

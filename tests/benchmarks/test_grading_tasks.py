@@ -150,7 +150,14 @@ def test_dentists_see_what_the_judge_is_shown_and_skip_what_it_skips() -> None:
     given = answer(case, triaged("Tooth 36 is tender."), condition="both")
     made, sheet = judge.step_case(given), task.sheet(given)
     assert isinstance(made, StepCase) and isinstance(sheet, Sheet)
-    assert sorted(part.text for part in sheet.parts) == sorted(made.fields.values())
+    texts = {part.title: part.text for part in sheet.parts}
+    labels = {texts.pop(title) for title in tuple(texts) if title.startswith("Labels that ")}
+    told = {name: text for name, text in made.fields.items() if name.endswith("_labels")}
+    assert sorted(texts.values()) == sorted(made.fields[name] for name in made.fields.keys() - told)
+    assert labels == {
+        text if text == "none" else "\n".join(f"- {label}" for label in json.loads(text))
+        for text in told.values()
+    }
     [candidate] = [part for part in sheet.parts if part.kind == "candidate"]
     assert candidate.text == "Tooth 36 is tender."
     assert task.sheet(answer(case, triaged(" "), condition="both")) == NoCase("no rationale")

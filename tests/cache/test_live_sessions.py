@@ -7,22 +7,27 @@ import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from postgres_server import PostgresServer
+from sqlalchemy import update
 from store_examples import a_key, a_session, an_exchange
 from sweep_kit import harness
 
 from harness.cache.dialects import SqliteDialect
 from harness.cache.owner import Owner, this_process
 from harness.cache.store import Store, bring_up_to_date
+from harness.cache.tables import SESSION_LIVE
+from harness.canonical import pack
 from harness.errors import StoreError
+from harness.live_state import read_state
 
 ACTIVITY = "SELECT state FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 
 
 async def told(store: Store, run: int) -> dict[int, object]:
-    return {one.session: dict(one.state) for one in await store.live_sessions(run)}
+    return {one.session: one.state for one in await store.live_sessions(run)}
 
 
 async def test_the_last_word_of_each_session_stands_with_its_time(empty_place: str) -> None:
@@ -45,6 +50,23 @@ async def test_last_words_that_nobody_waits_for_stand_before_what_is_written_lat
     store.tell_live_last(session, {"done": 9})
     await store.end_session(session, 0)
     assert await told(store, run) == {session: {"done": 9}}
+
+
+@pytest.mark.parametrize("torn", [b"no", pack(b"[]"), pack(b"{")])
+async def test_damaged_words_are_none_and_hide_nobody_elses(store: Store, torn: bytes) -> None:
+    run, session = await a_session(store)
+    second = await store.start_session(run, {})
+    await store.tell_live(session, {"done": 1})
+    await store.tell_live(second, {"done": 2})
+
+    async def tear(transaction: Any, items: Any) -> list[None]:
+        words = update(SESSION_LIVE).where(SESSION_LIVE.c.session_id == session).values(state=torn)
+        await transaction.connection.execute(words)
+        return [None] * len(items)
+
+    await store._writer.submit(tear, None)
+    assert await told(store, run) == {session: None, second: {"done": 2}}
+    assert read_state(None) is None
 
 
 async def test_words_that_the_store_refuses_are_nobody_elses_failure(store: Store) -> None:

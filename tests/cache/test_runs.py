@@ -127,6 +127,9 @@ async def test_sessions_of_one_run_stand_side_by_side(timed: Store) -> None:
     assert one.ended_at_us > one.started_at_us
     assert (two.id, two.exit_code, two.ended_at_us, two.info) == (second, None, None, {"version": "2"})
     assert [session.id for session in await timed.sessions(other.id)] == [third]
+    await timed.save_run("t", "c" * 64, "triage", {})  # which nobody worked on
+    every = await timed.sessions_by_run()
+    assert every == {run.id: await timed.sessions(run.id), other.id: await timed.sessions(other.id)}
 
 
 async def test_a_session_that_does_not_exist_cannot_be_ended(store: Store) -> None:

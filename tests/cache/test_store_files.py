@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import sqlite3
@@ -27,6 +28,14 @@ from harness.cache.tables import SCHEMA_VERSION
 from harness.errors import NotAStoreError, StoreError, StoreVersionError
 
 READER = Path(__file__).with_name("store_opened_for_reading.py")
+WRITER = Path(__file__).with_name("store_written_once.py")
+LEAVE_THE_LOG = """
+import sqlite3, sys
+try:
+    sqlite3.connect(sys.argv[1], timeout=0).execute("PRAGMA journal_mode=DELETE")
+except sqlite3.OperationalError as error:
+    sys.stdout.write(str(error))
+"""
 
 
 async def filled(path: Path, exchanges: int = 3) -> None:
@@ -104,6 +113,17 @@ async def test_another_programs_database_is_refused_and_untouched(store_path: Pa
 async def test_a_folder_is_no_store(tmp_path: Path) -> None:
     with pytest.raises(NotAStoreError, match="is a folder"):
         await Store.open(str(tmp_path))
+
+
+def test_a_file_that_cannot_be_opened_is_named_with_the_reason(tmp_path: Path) -> None:
+    folder = tmp_path / ("a" * 250) / ("b" * 250)  # longer than SQLite takes
+    folder.mkdir(parents=True)
+    path = folder / "store.sqlite3"
+    with pytest.raises(StoreError, match=r"store.sqlite3' \(No such file or directory\); check its path"):
+        files.check_file(path)
+    path.write_bytes(b"x" * 200)
+    with pytest.raises(StoreError, match=r"store.sqlite3' \(unable to open database file\); check its path"):
+        files.check_file(path)
 
 
 async def test_a_newer_store_is_refused_and_untouched(store_path: Path) -> None:
@@ -278,6 +298,33 @@ def test_a_read_only_store_with_commits_in_its_log_is_never_read_without_them(
     assert files.ways_to_open(store_path) == ("ro", "immutable")
     store_path.with_name("store.sqlite3-wal").write_bytes(b"frames")
     assert files.ways_to_open(store_path) == ("ro",)
+
+
+async def test_a_store_that_is_opened_twice_keeps_its_locks(store_path: Path) -> None:  # F44
+    """As the viewer does it: others who come and go must not think themselves alone and take the log away."""
+    await filled(store_path)
+    log = store_path.with_name(f"{store_path.name}-wal")
+    async with await Store.open(str(store_path), only_read=True) as first:
+        await first.stats()
+        async with await Store.open(str(store_path), only_read=True) as second:
+            for exchanges in (4, 5):
+                await asyncio.to_thread(in_a_process, str(WRITER), str(store_path))
+                assert log.exists()
+                assert [(await store.stats())["exchanges"] for store in (first, second)] == [exchanges] * 2
+        said = await asyncio.to_thread(in_a_process, "-c", LEAVE_THE_LOG, str(store_path))
+        assert said == "database is locked"
+        assert (await first.stats())["exchanges"] == 5
+
+
+def in_a_process(*command: str) -> str:
+    """Return what another process said, which has to succeed."""
+    package, tests = Path(harness.__file__).parents[1], READER.parents[1]
+    paths = {**os.environ, "PYTHONPATH": f"{package}{os.pathsep}{tests}"}
+    done = subprocess.run(
+        [sys.executable, *command], capture_output=True, text=True, timeout=60, check=False, env=paths
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_the_kind_of_file_system_is_that_of_the_nearest_mount(tmp_path: Path) -> None:

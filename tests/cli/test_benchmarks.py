@@ -13,7 +13,7 @@ from harness.benchmarks.registry import BENCHMARKS, get_benchmark
 from harness.benchmarks.triage.verdicts import DIMENSIONS
 from harness.cli.main import cli
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+GRADES = Path(__file__).resolve().parents[2] / "docs" / "grades.md"
 
 
 def test_every_benchmark_is_listed_with_its_facts() -> None:
@@ -37,7 +37,7 @@ def test_a_page_names_what_people_grade_by_as_a_step_does() -> None:
     page = CliRunner().invoke(cli, ["benchmarks", "triage"]).stdout
     told = " ".join(page.split())
     assert f"grades of judge, each 0 or 1: {', '.join(DIMENSIONS)}" in told
-    for words in (CliRunner().invoke(cli, ["grades", "import", "--help"]).stdout, README.read_text("utf-8")):
+    for words in (CliRunner().invoke(cli, ["grades", "import", "--help"]).stdout, GRADES.read_text("utf-8")):
         assert all(name in words for name in DIMENSIONS)
         assert "model,condition,case_id,question,value\n" in words
         assert "o3,both,syn-001,D1_Neglect,1\n" in words

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from grading_examples import Rater, graded_run, with_small_task
-from sweep_kit import Done, harness
+from grading_examples import Rater, SmallTask, graded_run, with_small_task
+from stored_run_builder import Plan, answer, built_run, case
+from sweep_kit import Done, finish, harness, spawn
 
+from harness.benchmarks.triage.judge import TriageJudge
+from harness.benchmarks.triage.task import Triage
+from harness.cache.rows import UnitId
 from harness.cache.store import Store
-from harness.cli import grade_serving
+from harness.cli.grade_serving import links as links_of
 from harness.grading.desk import Desk
 from harness.grading.plan import VERSION
+from harness.web.serving import tunnel
 
 task = pytest.fixture(autouse=True)(with_small_task)
 MADE = ("test-run", "--task", "small", "--raters", "alice,bob", "--status")
@@ -42,8 +49,7 @@ def grade(store: Path, *args: str, code: int = 0) -> Done:
 def at_desk(store: Path, work: Callable[[Desk], Awaitable[Any]], name: str = "test-run-small") -> Any:
     async def run() -> Any:
         async with await Store.open(str(store), create=False) as opened:
-            found = await opened.find_grading(name)
-            assert found is not None
+            found = next(one for one in await opened.gradings() if one.name == name)
             return await work(await Desk.open(opened, found))
 
     return asyncio.run(run())
@@ -53,8 +59,9 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Let nothing be served; return where it would have been."""
     places: list[tuple[str, int]] = []
 
-    async def serve(app: Any, listening: socket.socket) -> None:
+    async def serve(app: Any, listening: socket.socket, *, ready: Callable[[], None]) -> None:
         places.append(listening.getsockname()[:2])
+        ready()
         listening.close()
 
     monkeypatch.setattr("harness.web.serving.serve", serve)
@@ -68,7 +75,7 @@ def links(done: Done) -> dict[str, str]:
 
 def test_a_grading_is_made_once_and_goes_on_by_the_same_command_or_its_name(store: Path) -> None:
     made = grade(store, *MADE)
-    assert "grading test-run-small: 12 answers of run test-run, by small, seed 20050" in made.err
+    assert "grading test-run-small: 12 answers of run test-run, task small, seed 20050" in made.err
     assert "test-run-small: 12 answers of run test-run, by alice, bob" in made.out
     before = at_desk(store, lambda desk: _value(desk.seats))
     for again in ("test-run-small", "test-run", "test-run --task small", "test-run --raters alice,bob"):
@@ -99,7 +106,7 @@ async def _value(value: Any) -> Any:
 def test_what_was_agreed_cannot_be_changed(store: Path, given: tuple[str, ...], told: str) -> None:
     grade(store, *MADE)
     for name in ("test-run", "test-run-small"):
-        done = grade(store, name, *given, code=2)
+        done = grade(store, name, *given, "--status", code=2)
         assert told in done.err and "another one with --name" in done.err
 
 
@@ -123,7 +130,7 @@ def test_what_was_agreed_cannot_be_changed(store: Path, given: tuple[str, ...], 
 def test_what_cannot_be_is_refused_and_nothing_is_made(
     store: Path, given: tuple[str, ...], told: str
 ) -> None:
-    assert told in grade(store, *given, code=2).err
+    assert told in grade(store, *given, "--status", code=2).err
     assert "no gradings yet" in grade(store).out
 
 
@@ -205,9 +212,32 @@ def test_who_leads_stays_blind_and_no_link_is_told(store: Path) -> None:
             assert word not in done.out + done.err
 
 
-def test_a_sample_and_answers_that_are_not_graded_are_told(tmp_path: Path) -> None:
-    from stored_run_builder import answer
+def test_when_all_is_graded_the_consensus_is_what_is_left(store: Path) -> None:
+    grade(store, *MADE, "--calibration", "0")
 
+    async def work(desk: Desk) -> None:
+        await Rater(desk, "alice").all_open(dict.fromkeys(range(12), 0))
+        await Rater(desk, "bob").all_open({number: int(number < 2) for number in range(12)})
+
+    assert "full grading goes on" in grade(store, "test-run-small", "--status").out
+    at_desk(store, work)
+    told = grade(store, "test-run-small", "--status").out
+    assert "everything is graded; the consensus has 2 questions to settle" in told
+    assert "2 questions in dispute, 0 settled by consensus" in told
+
+
+def test_whose_steps_are_graded_is_told_where_a_run_is_not(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Triage, "gradings", property(lambda _: {}))
+    told = grade(store, *MADE, code=2).err
+    assert "answers of triage are not graded by people here; import grades with `harness grades`" in told
+    monkeypatch.setattr(TriageJudge, "gradings", {"small": SmallTask()})
+    told = grade(store, *MADE, code=2).err
+    assert "those of its step judge are (small): name the run of `harness step judge test-run`" in told
+
+
+def test_a_sample_and_answers_that_are_not_graded_are_told(tmp_path: Path) -> None:
     async def make() -> None:
         async with graded_run(tmp_path, cases=5) as built:
             from grading_examples import unit
@@ -243,4 +273,46 @@ def test_the_line_to_other_computers_is_said_not_to_be_encrypted(
     served(monkeypatch)
     done = grade(store, "test-run-small", "--host", "0.0.0.0")
     assert "not encrypted" in done.err and "0.0.0.0" not in done.out
-    assert grade_serving.tunnel(5).startswith("ssh -N -L 5:127.0.0.1:5 ")
+    assert tunnel(5).startswith("ssh -N -L 5:127.0.0.1:5 ")
+
+
+@pytest.fixture
+def explained(tmp_path: Path) -> Path:
+    """A store with an answer that people can judge against what an expert wrote."""
+
+    async def make() -> None:
+        one = replace(case("a"), reference={"labels": ["Exodontia"], "rationale": "It is broken."})
+        async with built_run(tmp_path, Plan([one]), name="night") as built:
+            await built.valid(UnitId("alpha", "both", "a"), text=answer("Minor O.S."))
+
+    asyncio.run(make())
+    return tmp_path / "store.sqlite3"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_in_an_orderly_way_as_soon_as_a_link_is_told(explained: Path, number: int) -> None:
+    wanted = ("night", "--task", "judge", "--raters", "alice", "--port", "0", "--store", explained)
+    process = spawn("grade", *wanted, cwd=explained.parent)
+    try:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        process.send_signal(number)
+        done = finish(process)
+    finally:
+        process.kill()
+        process.wait()
+    assert done.code == 0, done.err
+    assert first.startswith("alice  http://127.0.0.1:")
+    assert done.err.endswith("the pages are closed; every grade that was given is kept\n")
+
+
+def test_no_link_is_broken_where_a_terminal_is_narrow(store: Path) -> None:
+    grade(store, *MADE)
+    base = "http://127.0.0.1:40000"
+    told = {
+        columns: at_desk(store, lambda desk, columns=columns: _value(links_of([desk], base, columns)))
+        for columns in (None, 69, 68, 30)
+    }
+    assert [len(line) for line in told[69]] == [len("consensus  ") + len(base) + 3 + 32 + 1] * 4
+    assert told[None] == told[69]
+    assert told[68] == told[30] == [part for line in told[69] for part in line.split()]

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from harness.cli.main import end
-from harness.cli.options import say
+from harness.cli.options import say, tell
 from harness.cli.status import _reason
 from harness.errors import ConfigError
 
@@ -73,3 +73,16 @@ def test_a_reason_in_status_is_broken_between_words(monkeypatch: pytest.MonkeyPa
 def test_a_pipe_gets_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     say(LONG)
     assert capsys.readouterr().err == LONG + "\n"
+
+
+def test_a_line_that_is_told_keeps_its_indent_where_it_is_broken(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((40, 24)))
+    text = "    " + "every word of it " * 9
+    tell(text)
+    first, *others = capsys.readouterr().out.splitlines()
+    assert first.startswith("    every") and len(others) > 2
+    assert all(line.startswith("      ") and line[6] != " " and len(line) <= 40 for line in others)
+    assert " ".join((first, *others)).split() == text.split()

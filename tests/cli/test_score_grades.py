@@ -27,7 +27,12 @@ from harness.benchmarks import triage
 from harness.benchmarks.base import Question
 from harness.benchmarks.scored import Scored
 from harness.benchmarks.triage.task import Triage
+from harness.cache.grades import NewGrade
+from harness.cache.rows import UnitId
+from harness.cache.store import Store
 from harness.canonical import JSON
+from harness.offline.chosen_grades import chosen_grades
+from harness.offline.stored_run import load_run
 
 CASES = 4
 server = pytest.fixture(answering_server)
@@ -106,6 +111,26 @@ def test_raters_count_where_they_agree_or_came_to_a_consensus(folder: Path, seen
     text = harness("score", "night", *store_of(folder)).out
     assert "grades: imported, of ann, bob, consensus" in text
     assert "grades that raters disagree on, without a consensus: 1; they do not count" in text
+
+
+def test_of_a_consensus_that_is_written_in_two_ways_the_newest_counts(folder: Path, seen: Seen) -> None:
+    ready_source(folder, CASES)
+    grade(folder, "c000 CONSENSUS 0", "c001 Consensus 1")
+    grade(folder, "c000 consensus 1", "c001 consensus 0")
+    found = score(folder, seen)
+    assert found["raters"] == ["consensus"]
+    assert seen == {"c000": {QUESTION: 1}, "c001": {QUESTION: 0}, "c002": {}, "c003": {}}
+
+
+async def test_so_does_it_in_a_store_that_kept_both_spellings(folder: Path, seen: Seen) -> None:
+    ready_source(folder, CASES)
+    async with await Store.open(str(folder / "store.sqlite3")) as store:
+        run = await store.find_run("night")
+        unit = UnitId("a", "both", "c000")
+        for place, (rater, value) in enumerate([("CONSENSUS", 0), ("consensus", 1)], start=1):
+            await store.add_grades(run.id, [NewGrade(unit, rater, QUESTION, value, place)])
+        chosen = await chosen_grades(store, await load_run(store, run), None)
+    assert chosen is not None and chosen.values == {unit: {QUESTION: 1}}
 
 
 def test_the_only_grading_step_is_taken_and_marked_as_a_models(folder: Path, seen: Seen) -> None:

@@ -27,6 +27,7 @@ from harness.grading.desk import Desk
 from harness.grading.opening import make_grading
 from harness.grading.seats import Seat
 from harness.moments import now_us
+from harness.outcomes import UnitOutcome
 
 task = pytest.fixture(autouse=True)(with_small_task)
 
@@ -154,6 +155,27 @@ async def test_consensus_is_found_on_what_raters_differ_about_and_closes_the_ans
         assert (overview.phase, overview.disputes, overview.settled) == ("done", 1, 1)
 
 
+async def test_a_consensus_locks_nobody_out_of_what_they_have_not_said_yet(tmp_path: Path) -> None:
+    async with graded_run(tmp_path) as built:
+        desk, alice, bob = await open_desk(built)
+        consensus = seat(desk, "consensus")
+        await alice.all_open({5: 1})
+        await bob.say_of(5, right=0)
+        await desk.grade(consensus, place_of(desk, consensus, 5), "right", 1)
+        shown = await desk.sheet(bob.seat, place_of(desk, bob.seat, 5))
+        assert shown.closed is None and shown.grades == {"right": 0}
+        with pytest.raises(GradeRefusedError, match="a consensus was found"):
+            await bob.say_of(5, right=1)
+        await bob.say_of(5, reads=3)
+        assert await bob.all_open() == 11
+        assert (await desk.overview(bob.seat)).phase == "done"
+        assert (await desk.sheet(bob.seat, shown.position)).closed is not None
+        # What was settled elsewhere does not keep another rater from grading the same answer.
+        third = await desk_of(built, raters=("alice", "bob", "carol"), name="with carol", calibration=0)
+        carol = Rater(third, "carol")
+        assert await carol.all_open() == 12 and (await third.overview(carol.seat)).phase == "done"
+
+
 async def test_of_an_averaged_question_only_far_apart_points_are_shown_and_none_is_needed(
     tmp_path: Path,
 ) -> None:
@@ -167,6 +189,17 @@ async def test_of_an_averaged_question_only_far_apart_points_are_shown_and_none_
         assert one.is_settled and not one.disputes[0].needed
         assert await desk.next_open(seat(desk, "consensus")) is None
         assert (await desk.overview(seat(desk, "lead"))).phase == "done"
+
+
+async def test_raters_differ_once_all_of_them_have_answered(tmp_path: Path) -> None:
+    async with graded_run(tmp_path, cases=2) as built:
+        desk = await desk_of(built, calibration=0, raters=("alice", "bob", "carol"))
+        for name, value in (("alice", 0), ("bob", 1)):
+            await Rater(desk, name).say_of(1, right=value)
+        assert await desk.disagreements() == ()
+        await Rater(desk, "carol").say_of(1, right=1)
+        [one] = await desk.disagreements()
+        assert one.disputes[0].grades == {"alice": 0, "bob": 1, "carol": 1}
 
 
 async def test_there_is_no_consensus_before_full_grading(tmp_path: Path) -> None:
@@ -224,7 +257,7 @@ async def test_an_answer_asked_again_and_the_same_keeps_its_grades(tmp_path: Pat
         assert await desk.next_open(alice.seat) is None and (await desk.survey()).other_answers == 0
 
 
-async def test_an_answer_that_is_being_asked_again_holds_nobody_up(tmp_path: Path) -> None:
+async def test_an_answer_that_is_being_asked_again_holds_the_gate_and_nobody_up(tmp_path: Path) -> None:
     async with graded_run(tmp_path) as built:
         desk = await desk_of(built)
         alice, bob = Rater(desk, "alice"), Rater(desk, "bob")
@@ -239,9 +272,33 @@ async def test_an_answer_that_is_being_asked_again_holds_nobody_up(tmp_path: Pat
         assert "gone" in await desk.sheet_states(alice.seat)
         for rater in (alice, bob):
             await rater.say_all(rest, dict(zip(rest, (0, 1, 1), strict=True)))
+            assert (await desk.overview(rater.seat)).phase == "waiting"
+        lead = seat(desk, "lead")
+        overview = await desk.overview(lead)
+        assert (overview.phase, overview.gone, overview.raters[0].total) == ("calibration", 1, 3)
+        # Three answers are not the four by which the gate was to be judged.
+        assert desk.state.opened is None and desk.state.rounds[0].pairs == ()
+        await ask_again(built, desk.plan.items[first].unit, answer(reasoning="otherwise"), now_us())
+        for rater in (alice, bob):
+            await rater.say_of(first, right=0, reads=3)
+        assert desk.state.opened is not None and desk.state.rounds[0].pairs[0].pooled.n == 4
+
+
+async def test_an_answer_that_is_gone_for_good_does_not_hold_the_gate(tmp_path: Path) -> None:
+    async with graded_run(tmp_path) as built:
+        desk = await desk_of(built)
+        alice, bob = Rater(desk, "alice"), Rater(desk, "bob")
+        assert desk.state.round is not None
+        first, *rest = desk.state.round.items
+        gone = desk.plan.items[first].unit
+        await built.store.mark_again(built.run.id, [gone])
+        id = await built.exchange(gone, "no JSON", key="gone", twin="gone", started_at_us=now_us())
+        await built.finish(
+            gone, UnitOutcome.UNPARSABLE, [(id, "answer", 1)], used=[id], again_after=id - 1
+        )
+        for rater in (alice, bob):
+            await rater.say_all(rest, dict(zip(rest, (0, 1, 1), strict=True)))
         assert desk.state.opened is not None and desk.state.rounds[0].pairs[0].pooled.n == 3
-        overview = await desk.overview(seat(desk, "lead"))
-        assert overview.gone == 1 and overview.raters[0].total == 11
 
 
 async def check_two_servers(url: str) -> None:

@@ -16,7 +16,7 @@ from stored_run_builder import Built
 from harness.cache.grades import NewGrade
 from harness.cache.gradings import StoredGrading
 from harness.canonical import JSON
-from harness.errors import ConfigError, UnknownNameError
+from harness.errors import ConfigError, StoreError, UnknownNameError
 from harness.grading.agreement import GradedByTwo, pair_agreement, read_pair
 from harness.grading.desk import Desk
 from harness.grading.state import read_state
@@ -157,8 +157,8 @@ async def test_the_lead_opens_by_hand_with_a_reason_that_is_kept(tmp_path: Path)
         assert opened is not None and (opened.by, opened.reason) == ("lead", "they talked it over")
         with pytest.raises(ConfigError, match="open already"):
             await desk.open_by_hand("again")
-        found = await built.store.find_grading(desk.name)
-        assert found is not None and json.loads(json.dumps(found.state))["opened"]["by"] == "lead"
+        (found,) = await built.store.gradings()
+        assert json.loads(json.dumps(found.state))["opened"]["by"] == "lead"
 
 
 @pytest.mark.parametrize("changes", [{"raters": ("alice",)}, {"calibration": 0}])
@@ -279,3 +279,15 @@ async def test_a_link_that_was_replaced_opens_nothing(tmp_path: Path) -> None:
         with pytest.raises(UnknownNameError, match="did you mean 'alice'"):
             await desk.replace_link("alce")
         assert replace(old, token=new.token) == new
+
+
+async def test_a_damaged_state_is_told_and_never_guessed_at(tmp_path: Path) -> None:
+    async with graded_run(tmp_path) as built:
+        desk = await desk_of(built)
+    whole = desk.state.to_json()
+    assert read_state(whole) == desk.state
+    with pytest.raises(StoreError, match="another version of harness"):
+        read_state({**whole, "version": 2})
+    for torn in ({"seats": None}, {"rounds": [{}]}, {"opened": "lead"}, {"seats": [{"role": "lead"}]}):
+        with pytest.raises(StoreError, match="state of a grading is damaged"):
+            read_state({**whole, **torn})

@@ -19,7 +19,7 @@ from harness.benchmarks.triage.taxonomy import answer_of
 from harness.canonical import JSON
 from harness.web.pages import environment
 from harness.web.viewing.difference_parts import Difference, Labels, Ranked, Texts, Values, Verdicts
-from harness.web.viewing.differences import difference
+from harness.web.viewing.differences import HEADLINE, difference, headline
 
 SCALING = "Gingivitis (BPE screening score 1 or 2) - Non-surgical periodontal treatment"
 FILLING = "Simple operative (Class I to V)"
@@ -111,7 +111,9 @@ def test_every_benchmark_and_step_says_the_outcome_where_there_is_no_prediction(
 
 
 @pytest.mark.parametrize("name", EVERY)
-@pytest.mark.parametrize("prediction", [{"other": ["form", 1]}, [3, None], "text", 7, True])
+@pytest.mark.parametrize(
+    "prediction", [{"other": ["form", 1]}, {"scores": [1]}, {"scores": "x"}, [3, None], "text", 7, True]
+)
 def test_a_prediction_of_any_other_form_is_compared_as_json_and_never_breaks_a_page(
     name: str, prediction: JSON
 ) -> None:
@@ -278,3 +280,28 @@ def test_a_text_of_200_000_characters_makes_a_page_of_bounded_size() -> None:
     page = html(found)
     assert "Only the beginnings were compared" in page
     assert len(page) < 800_000
+
+
+TIERS: Mapping[str, JSON] = {f"tier_{rank}": tier for rank, tier in enumerate((0, 3, 0, 0, 0), 1)}
+
+
+@pytest.mark.parametrize(
+    ("name", "prediction", "grades", "said"),
+    [
+        ("triage", answer_of([SCALING, FILLING], "Because."), {}, "0 missing, 1 extra, 1 the same"),
+        ("radm", FIVE, {}, "1. a"),
+        ("radm", FIVE, TIERS, "1. a; score 2.4 of 3: rank 2 names the disease first"),
+        ("medlay", "A shadow\u2028 on the\rlung", {}, "A shadow on the lung"),
+        ("medlay", "word " * 100_000, {}, ("word " * 40)[:HEADLINE]),
+        ("medlay.verify", verdict(), {}, None),
+        ("triage", {"of": "another form"}, {}, "3 places differ"),
+    ],
+)
+def test_a_headline_says_in_a_few_words_what_an_answer_says(
+    name: str, prediction: JSON, grades: Mapping[str, JSON], said: str | None
+) -> None:
+    condition, case = EVERY[name]
+    found = headline(get_benchmark(name), condition, case, prediction, grades=grades)
+    whole = compared(name, condition, case, prediction, grades=grades).summary if said is None else said
+    assert found == whole and found
+    assert headline(get_benchmark(name), condition, case, prediction, grades={}) and len(found) <= HEADLINE

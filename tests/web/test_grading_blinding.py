@@ -147,7 +147,7 @@ def site(store: Path) -> Iterator[GradingSite]:
 
 
 def test_an_error_of_the_store_tells_a_rater_nothing(
-    site: GradingSite, monkeypatch: pytest.MonkeyPatch
+    site: GradingSite, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     from harness.errors import StoreError
 
@@ -166,6 +166,8 @@ def test_an_error_of_the_store_tells_a_rater_nothing(
     form = {"seen": "x", "tier_1": "1"}
     response = httpx.post(site.link("alice") + "sheet/1", data=form, trust_env=False)
     assert response.status_code == 500 and case_id(1) not in response.text
+    assert "a page of a rater failed: StoreError" in caplog.text
+    assert case_id(1) not in caplog.text and MODELS[0] not in caplog.text
 
 
 def test_one_rater_sees_nothing_of_what_another_said(store: Path) -> None:

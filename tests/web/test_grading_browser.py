@@ -35,9 +35,9 @@ def serving(folder: Path, *more: str) -> Iterator[Mapping[str, str]]:
     process = spawn("grade", *more, *options(folder), cwd=folder)
     try:
         assert process.stdout is not None
-        links = [process.stdout.readline().split() for _ in range(4)]
-        names = ("alice", "bob", "consensus", "lead")
-        yield {name: words[0] for name, words in zip(names, links, strict=True)}
+        links = dict(process.stdout.readline().split() for _ in range(4))  # seat, its address
+        assert list(links) == ["alice", "bob", "consensus", "lead"]
+        yield links
         process.send_signal(signal.SIGINT)
         done = finish(process)
         assert done.code == 0, done.err

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 from graded_pages import GradingSite, grading_site
 from page_browser import PHONE, Look, a_browser
@@ -256,6 +257,27 @@ def test_the_lead_decides_where_raters_agree_too_little(browser: Browser, site: 
         links = lead.opened.run("[...document.querySelectorAll('.links input')].map((one) => one.value)")
         assert links == [site.link(name) for name in ("alice", "bob", "consensus", "lead")]
         assert lead.opened.said == []
+
+
+def test_differences_are_counted_among_themselves_and_others_lead_back(store: Path) -> None:
+    with grading_site(store, calibration=0) as site, httpx.Client(trust_env=False) as client:
+        site.grade_all("alice", 1)
+        seats = {seat.name: list(site.desk.order(seat)) for seat in site.desk.seats if seat.role != "lead"}
+        seat = next(one for one in site.desk.seats if one.name == "bob")
+        position = seats["bob"].index(seats["consensus"][2]) + 1
+        site.site.run(site.desk.grade(seat, position, "tier_1", 2))
+        for rank in range(2, 6):
+            site.site.run(site.desk.grade(seat, position, f"tier_{rank}", 1))
+        site.grade_all("bob", 1)
+        link = site.link("consensus")
+        differs = client.get(link + "sheet/3").text
+        assert "<title>difference 1 of 1</title>" in differs and "sheet 3" not in differs
+        alike = client.get(link + "sheet/1")
+        assert alike.status_code == 409 and "the raters do not differ on this answer" in alike.text
+        beyond = client.get(site.link("alice") + "sheet/99")
+        assert beyond.status_code == 404 and "there is no such sheet" in beyond.text
+        for answer, home in ((alike, link), (beyond, site.link("alice"))):
+            assert f'href="{home.removeprefix(site.site.url)}"' in answer.text
 
 
 PAGES = (

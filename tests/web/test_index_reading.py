@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import shutil
@@ -226,6 +227,25 @@ async def test_another_session_brings_its_models_and_new_scores_are_taken(
             assert scores is not None
             assert [row.name for row in scores.tables[0].rows] == ["alpha", "beta"]
             assert scores.tables[0].path == "fine.macro_f1"
+
+
+async def test_what_came_too_late_for_a_page_is_no_answer_to_one_of_much_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.web.viewing.library.PATIENCE_S", 0.0)
+    async with built_run(tmp_path, PLAN) as built:
+        library = Library(built.store, kept_s=0.0)
+        async with library.opened():
+            assert await library.summaries() is None
+            (late,) = library._asked.values()
+            await asyncio.wait([late], timeout=20)
+            for _ in range(9):  # turns of the loop
+                await asyncio.sleep(0)
+            await built.store.save_run("another", "d" * 64, "triage", dict(built.run.manifest))
+            monkeypatch.setattr("harness.web.viewing.library.PATIENCE_S", 60.0)
+            found = await library.summaries()
+            assert found is not None
+            assert {one.run.name for one in found} == {"test-run", "another"}
 
 
 def answering(arrival: Arrival) -> Reply:

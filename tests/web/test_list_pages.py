@@ -12,7 +12,7 @@ import httpx
 import pytest
 from bulk_run import bulk_plan, fill
 from postgres_server import PostgresServer
-from stored_run_builder import FILLING, SCALING, Built, Plan, build, built_run, case
+from stored_run_builder import FILLING, SCALING, Built, Plan, answer, build, built_run, case
 
 from harness.benchmarks.triage.task import Triage
 from harness.cache.rows import UnitId
@@ -146,6 +146,15 @@ async def test_runs_are_listed_the_latest_first_with_what_they_are(store: Store,
     assert "harness score second" in run
 
 
+async def test_a_run_is_open_while_any_session_has_not_ended(store: Store, pages: Pages) -> None:
+    built = await build(store, Plan([case("c0", SCALING)]))
+    later = await store.start_session(built.run.id, {})
+    await store.end_session(later, 0)
+    assert "at work, or killed" in await pages.whole("/")
+    await store.end_session(built.session, 0)
+    assert "at work, or killed" not in await pages.whole("/")
+
+
 async def test_a_run_counts_its_units_as_the_lists_do_that_it_links_to(bulk: tuple[Built, Pages]) -> None:
     _, pages = bulk
     page = await pages.whole(link("/run", run="night"))
@@ -198,6 +207,17 @@ async def test_a_list_shows_what_answers_begin_with_and_whether_they_are_right(
     assert Filters.carried(query(links(page, "/unit")[0])) == Filters(outcome=("unparsable",))
     nothing = await pages.get(units_link("night", Filters(text="qqqzzz")))
     assert "No unit of this run fits" in nothing and total(nothing) == 0
+
+
+async def test_beginnings_stand_in_one_line_so_that_their_two_lines_hold_words(
+    store: Store, pages: Pages
+) -> None:
+    built = await build(store, Plan([case("c1")]), name="night")
+    await built.answers(UnitId("alpha", "both", "c1"), UnitOutcome.UNPARSABLE, '{\n  "triage":\n\n x')
+
+    page = await pages.whole(units_link("night", Filters()))
+
+    assert '{ "triage": x' in html.unescape(re.sub(r"<wbr>|</?bdi[^>]*>", "", page))
 
 
 async def test_a_form_without_scripts_leads_to_the_link_of_the_view(bulk: tuple[Built, Pages]) -> None:
@@ -278,3 +298,31 @@ async def test_names_are_shown_as_text_and_their_links_lead_to_them(store: Store
         page = re.sub(' value="[^"]*"', "", page)  # what somebody searched for stands there as it is
         assert not re.search("[\x00\u202e\u2028\ud800-\udfff]", page)
         assert len(page) < 600_000
+
+
+async def test_a_row_says_how_its_answer_compares_and_what_it_is_worth_scored_or_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether scores or the replay told of it, and anew once the unit is answered anew."""
+    monkeypatch.setattr("harness.web.viewing.shelf._LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr("harness.web.viewing.shelf._SHARE", 1e9)
+    async with built_run(tmp_path, Plan([case("c1", SCALING), case("c2", FILLING)])) as built:
+        await built.valid(UnitId("alpha", "both", "c1"), SCALING, FILLING)
+        await built.answers(UnitId("alpha", "both", "c2"), UnitOutcome.UNPARSABLE, "no")
+        async for pages in opened(built.store):
+            page = await pages.whole(link("/units", run="test-run"))
+            assert "0 missing, 1 extra, 1 the same" in page and "triage_output" not in page
+            assert "case_f1</th>" in page and re.search(r'data-name="case_f1">0.667</td>', page)
+            assert re.search(r'class="beginning"><div>no</div>', page)
+        await score_run(built.store, built.run)
+        async for pages in opened(built.store):
+            page = await pages.whole(link("/units", run="test-run"))
+            assert "0 missing, 1 extra, 1 the same" in page
+            again = await built.store.mark_again(built.run.id, [UnitId("alpha", "both", "c1")])
+            new = await built.exchange(UnitId("alpha", "both", "c1"), answer(SCALING), key="again")
+            await built.finish(
+                UnitId("alpha", "both", "c1"), UnitOutcome.VALID, [(new, "answer", 1)], used=[new],
+                again_after=again,
+            )  # fmt: skip
+            page = await pages.whole(link("/units", run="test-run"))
+            assert "exactly the reference (1 label)" in page and "1 extra" not in page

@@ -19,7 +19,7 @@ from harness.cache.rows import UnitId, UnitState
 from harness.outcomes import UnitOutcome
 from harness.session_standing import Standing
 from harness.web.viewing.live_board import LiveBoard, Seen
-from harness.web.viewing.live_rows import limits, waits
+from harness.web.viewing.live_rows import limits, pools, waits
 from harness.web.viewing.live_words import lasting, rate, share
 
 PLAN = Plan([case(f"c{n}", SCALING) for n in range(1, 4)], models=("alpha", "beta"))
@@ -190,6 +190,19 @@ async def test_a_wait_is_told_until_it_is_over(tmp_path: Path) -> None:
         assert waits(await board.seen(built.run)) == ["alpha: rate limited: 6 s more, until 13:48:30 UTC"]
         clocks.s += 7
         assert waits(await board.seen(built.run)) == []
+
+
+async def test_a_closed_pool_says_until_when_where_that_is_known(tmp_path: Path) -> None:
+    closed = {"name": "p", "models": ["alpha"], "closed": "the day's quota is used up"}
+    async with watched(tmp_path) as (built, board, clocks):
+        told = []
+        for pool in (closed, {**closed, "closed_s": 86_400.0}):
+            await built.store.tell_live(built.session, words(this_process(), pools=[pool]))
+            clocks.s += 2
+            (row,) = pools(await board.seen(built.run))
+            told += row.waits
+    why = "no more requests in this session: the day's quota is used up"
+    assert told == [why, f"{why}; until 1970-01-13 13:48:22 UTC"]
 
 
 async def test_words_of_a_killed_session_stand_until_its_answers_are_counted(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from PIL import Image
 import harness.web.media.serving as serving
 import harness.web.media.sound_files as sound_files
 import harness.web.media.thumbnails as thumbnails
+from harness.errors import StoreError
 from harness.frames.clip_frames import keep_frames_in
 from harness.media import Media, load, probe
 from harness.web.media.serving import byte_range
@@ -140,6 +141,18 @@ async def test_no_file_beside_the_media_of_the_case_can_be_named(tmp_path: Path)
         for trick in TRICKS:
             response = await site.get(headers=AS_PAGE, **trick)
             assert words(response) == "not shown: there is no such medium of a case\n", trick
+
+
+async def test_a_store_that_cannot_be_read_is_not_told_as_a_medium_that_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: object) -> None:
+        raise StoreError("the store is damaged")
+
+    async with media_site(tmp_path, case_with(saved(tmp_path))) as site:
+        monkeypatch.setattr(site.library, "stored", broken)
+        found = await site.get(headers=AS_PAGE)
+        assert (found.status_code, found.text) == (500, "not shown: the store is damaged\n")
 
 
 async def test_a_question_that_names_no_medium_is_answered_in_words(tmp_path: Path) -> None:

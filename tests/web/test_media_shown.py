@@ -129,11 +129,10 @@ async def test_strips_show_the_frames_that_each_model_was_shown(tmp_path: Path) 
     async with media_site(tmp_path, case) as site:
         (item,) = (await asked(site, case, requests)).items
         assert item.said == (
-            "alpha was sent 3 frames of it, as images",
+            "alpha, delta were sent 3 frames of it, as images",
             "beta was sent 2 frames of it as a video at 2 frames a second",
-            "gamma was sent the file at 2 frames a second; which frames it looked at, its provider does not "
-            "tell",
-            "delta was sent 3 frames of it, as images",
+            "gamma was sent the file at 2 frames a second; which frames were looked at, the provider "
+            "does not tell",
         )
         assert [strip.title for strip in item.strips] == ["shown to alpha, delta", "shown to beta"]
         assert frames(item.strips[0]) == [(0, 0.0), (5, 0.5), (10, 1.0)]
@@ -148,7 +147,7 @@ async def test_a_clip_of_which_no_frames_are_known_has_some_spread_evenly(tmp_pa
     async with media_site(tmp_path, case) as site:
         (item,) = (await asked(site, case, {})).items
         (strip,) = item.strips
-        assert strip.title == "16 frames, spread evenly over the clip"
+        assert strip.title == "spread evenly over the clip: 16"
         assert [one.index for one in strip.frames] == [
             0,
             2,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from stored_run_builder import EXTRACTION, FILLING, SCALING, Plan, built_run
@@ -35,6 +36,23 @@ async def test_each_column_says_how_it_ended_what_it_scores_and_what_differs(tmp
     assert "never begun" in text[delta:gamma]
     assert "unparsable" in text[gamma:] and "no attempt gave an answer that can be used" in text[gamma:]
     assert page.text.count("chief_complaint") == 1, "the case is shown once"
+    assert is_closed(page) == []
+
+
+async def test_the_reference_and_the_signs_stand_once_in_words(tmp_path: Path) -> None:
+    case = with_image("c1", FILLING)
+    case = replace(case, reference={**case.reference, "rationale": "A hole in 36."})
+    async with built_run(tmp_path, Plan([case], models=("alpha", "beta", "gamma"))) as built:
+        await built.valid(UnitId("alpha", "both", "c1"), FILLING, SCALING)
+        await built.valid(UnitId("beta", "both", "c1"), FILLING)
+        async with viewing(built.store) as view:
+            page = await view.page("/case", run="test-run", case="c1", condition="both")
+            none = await view.page("/case", run="test-run", case="c1", condition="both", show_model="gamma")
+    assert page.text.count("missing: only in the reference") == page.text.count("same: in both") == 1
+    assert page.text.count("the expert's rationale") == 1
+    reference = page.text[page.text.index("Reference") : page.text.index("as it is stored")]
+    assert f"Cariology {FILLING}" in reference and "A hole in 36." in reference and "{" not in reference
+    assert "only in the reference" not in none.text, "there is nothing that the signs stand at"
     assert is_closed(page) == []
 
 

@@ -121,3 +121,15 @@ def test_what_takes_another_program_is_shown_as_it_was_stored_of_the_same_answer
         raw.execute("UPDATE record SET parser = 'another'")
     (page,) = _pages(tmp_path, "p", [unit])
     assert "0.1250" not in _values(page).values()
+
+
+def test_a_damaged_record_of_a_unit_is_as_if_nobody_had_scored_it(tmp_path: Path) -> None:
+    _run(tmp_path, "triage")
+    unit = next(iter(_scores(tmp_path, "triage")))
+    store = tmp_path / "store.sqlite3"
+    (whole,) = _pages(tmp_path, "triage", [unit])
+    for torn in ("prediction = x'00'", "outcome = 'odd'"):
+        with closing(sqlite3.connect(store)) as raw, raw:
+            raw.execute(f"UPDATE record SET {torn}")
+        (page,) = _pages(tmp_path, "triage", [unit])
+        assert _values(page) == _values(whole) != {}

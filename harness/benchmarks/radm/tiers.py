@@ -58,7 +58,7 @@ class Tiers(GradingTask):
     )
 
     def sheet(self, answer: Answer) -> Sheet | NoCase:
-        "Return the history, the final diagnosis and the five candidates; the images are there on request."
+        """Return the history, the final diagnosis and the five candidates; the images on request."""
         prediction = cast("Mapping[str, Sequence[JSON]]", answer.prediction)
         case = answer.case
         return Sheet(

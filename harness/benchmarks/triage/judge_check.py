@@ -8,6 +8,7 @@ of triage; the scores of its step `judge` say how far the two agree (`triage.agr
 
 from __future__ import annotations
 
+import json
 from typing import ClassVar, Final
 
 from harness.benchmarks.sheets import GradingTask, Option, PartKind, Sheet, SheetPart, SheetQuestion
@@ -23,6 +24,8 @@ _PARTS: Final[tuple[tuple[str, str, PartKind], ...]] = (
     ("model_reasoning", "The explanation to be judged", "candidate"),
 )
 """Field of the step's case, its heading, what it is."""
+
+_LABELS: Final = ("missing_labels", "extra_labels")
 
 _OPTIONS: Final = (
     Option(0, "n", "no", "the explanation does not fail in this way"),
@@ -92,5 +95,11 @@ class JudgeCheck(GradingTask):
         made = TriageJudge().step_case(answer)
         if isinstance(made, NoCase):
             return made
-        parts = tuple(SheetPart(title, made.fields[field], kind) for field, title, kind in _PARTS)
+        texts = {**made.fields, **{field: _one_a_line(made.fields[field]) for field in _LABELS}}
+        parts = tuple(SheetPart(title, texts[field], kind) for field, title, kind in _PARTS)
         return Sheet(parts, media=answer.case.media)
+
+
+def _one_a_line(labels: str) -> str:
+    """Return the step's list of labels, JSON or "none", as people read it."""
+    return "\n".join(f"- {label}" for label in json.loads(labels)) if labels.startswith("[") else labels

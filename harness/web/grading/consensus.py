@@ -10,19 +10,17 @@ from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 from typing import Any, Final
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from harness.benchmarks.sheets import SheetQuestion
 from harness.canonical import JSON
+from harness.errors import GradeRefusedError
 from harness.grading.desk import Desk, Disagreement, Overview, SheetState, Shown
 from harness.phrases import count
 from harness.web.grading.listing import listing
-from harness.web.grading.media import media_routes
-from harness.web.grading.rater import go_on
-from harness.web.grading.saving import save
+from harness.web.grading.rater import sheet_routes
 from harness.web.grading.seated import position_of, seated
 from harness.web.grading.sheet import key_of, view_of
 from harness.web.grading.showing import show
@@ -42,13 +40,7 @@ _MANNERS: Final = (
 
 def routes() -> list[Route]:
     """Return the pages of the link for consensus."""
-    return [
-        Route("/", _overview),
-        Route("/next", go_on),
-        Route("/sheet/{position}", _sheet),
-        Route("/sheet/{position}", save, methods=["POST"]),
-        *media_routes(),
-    ]
+    return sheet_routes(_overview, _sheet)
 
 
 async def _overview(request: Request) -> Response:
@@ -104,7 +96,7 @@ async def _sheet(request: Request) -> Response:
     shown = await who.desk.sheet(who.seat, position_of(request))
     places = [one.position for one in await who.desk.disagreements()]
     if shown.position not in places:
-        raise HTTPException(404, "the raters do not differ on this answer")
+        raise GradeRefusedError("the raters do not differ on this answer (any more)")
     at = places.index(shown.position)
     more: dict[str, Any] = {
         "heading": "Difference",

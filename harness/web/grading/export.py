@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from typing import Final, cast
 from urllib.parse import quote
@@ -39,7 +40,13 @@ async def exported(desk: Desk, kind: GradeFormat, *, latest: bool) -> bytes:
     raters = {*desk.plan.raters, CONSENSUS}
     questions = {COMMENT, *(question.name for question in desk.task.questions)}
     history = await desk.store.grade_history(desk.stored.run.id)
-    ours = [one for one in history if one.unit in units and one.rater in raters and one.question in questions]
-    stream = io.BytesIO()
-    write_grades(standing(ours) if latest else ours, kind, stream)
-    return stream.getvalue()
+
+    def written() -> bytes:
+        ours = [
+            one for one in history if one.unit in units and one.rater in raters and one.question in questions
+        ]
+        stream = io.BytesIO()
+        write_grades(standing(ours) if latest else ours, kind, stream)
+        return stream.getvalue()
+
+    return await asyncio.to_thread(written)

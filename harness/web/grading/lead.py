@@ -18,6 +18,7 @@ from harness.moments import shown_moment
 from harness.report.rounding import fixed, percent
 from harness.web.grading.export import export
 from harness.web.grading.seated import Seated, form_of, seated
+from harness.web.links import whole_number
 from harness.web.pages import page
 
 _DECIMALS: Final = 3
@@ -84,7 +85,10 @@ async def _progress(request: Request) -> Response:
 
 
 def _standing(who: Seated, found: Overview) -> Mapping[str, Any]:
-    return {"base": who.base, "heading": _HEADINGS[found.phase], "found": found}
+    heading = _HEADINGS[found.phase]
+    if found.phase == "full" and all(one.done == one.total for one in found.raters):
+        heading = "Everything is graded: the consensus is to settle the differences"
+    return {"base": who.base, "heading": heading, "found": found}
 
 
 def _left(desk: Desk) -> int:
@@ -96,8 +100,8 @@ def _opened(state: State) -> str | None:
     if state.opened is None:
         return None
     by = {
-        "no gate": "there was no calibration to pass",
-        "agreement": "the raters agreed well enough",
+        "no gate": "since there was no calibration to pass",
+        "agreement": "since the raters agreed well enough",
         "lead": f"opened by the lead: {state.opened.reason}",
     }
     return f"{by[state.opened.by]} ({shown_moment(state.opened.at_us)})"
@@ -153,6 +157,7 @@ async def _decide(request: Request) -> Response:
 def _size(text: str) -> int | None:
     if not text.strip():
         return None
-    if not (text.isascii() and text.isdigit() and 0 < int(text) < 1_000_000):
+    size = whole_number(text)
+    if size is None or not 0 < size < 1_000_000:
         raise GradeRefusedError(f"{text!r} is no number of sheets")
-    return int(text)
+    return size

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.grading.desk import SheetState
-from harness.web.links import Query
+from harness.web.links import Query, whole_number
 
 A_PAGE: Final = 200
 """Sheets on one page: each is one small link."""
@@ -33,8 +33,7 @@ class Numbered:
 def listing(states: Sequence[SheetState], query: Query) -> Mapping[str, Any]:
     """Return the page of sheets that a query asks for, as templates want it."""
     pages = max(1, -(-len(states) // A_PAGE))
-    asked = query.one("page") or "1"
-    number = min(max(int(asked), 1), pages) if asked.isascii() and asked.isdigit() and len(asked) < 8 else 1
+    number = min(max(whole_number(query.one("page")) or 1, 1), pages)
     first = (number - 1) * A_PAGE
     some = enumerate(states[first : first + A_PAGE], first + 1)
     sheets = [Numbered(position, state, *_SIGNS[state]) for position, state in some]

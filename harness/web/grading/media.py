@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from harness.grading.desk import Shown
 from harness.web.grading.seated import Seated, position_of, seated
-from harness.web.links import link
+from harness.web.links import link, whole_number
 from harness.web.media.places import located
 from harness.web.media.serving import asked_for
 from harness.web.media.shown import Address, CaseMedia, plain_media
@@ -72,9 +72,9 @@ def _box(shown: Shown) -> Box | None:
 async def _medium(request: Request) -> Response:
     who = seated(request)
     shown = await who.desk.sheet(who.seat, position_of(request))
-    text = request.path_params["number"]
-    if not (text.isascii() and text.isdigit() and len(text) < 6 and 1 <= int(text) <= len(shown.media)):
+    number = whole_number(request.path_params["number"])
+    if number is None or not 1 <= number <= len(shown.media):
         raise HTTPException(404)
-    wanted = shown.media[int(text) - 1].medium
+    wanted = shown.media[number - 1].medium
     (found,) = await located(who.desk.store, who.desk.stored.benchmark.name, [wanted])
     return await asked_for(found, request, box=_box(shown))

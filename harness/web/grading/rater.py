@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeAlias
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -16,8 +16,10 @@ from harness.web.grading.media import media_routes
 from harness.web.grading.saving import save
 from harness.web.grading.seated import position_of, seated
 from harness.web.grading.showing import show
-from harness.web.links import Query
+from harness.web.links import Query, whole_number
 from harness.web.pages import page
+
+Page: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 _MANNERS: Final = (
     "Whose answers these are is hidden, and their order is shuffled for you alone. A name that an answer "
@@ -38,10 +40,15 @@ _HEADINGS: Final = {
 
 def routes() -> list[Route]:
     """Return the pages of a rater's link."""
+    return sheet_routes(_overview, _sheet)
+
+
+def sheet_routes(overview: Page, sheet: Page) -> list[Route]:
+    """Return the pages of a seat that grades: its own overview and sheet, and what all such seats share."""
     return [
-        Route("/", _overview),
-        Route("/next", go_on),
-        Route("/sheet/{position}", _sheet),
+        Route("/", overview),
+        Route("/next", _go_on),
+        Route("/sheet/{position}", sheet),
         Route("/sheet/{position}", save, methods=["POST"]),
         *media_routes(),
     ]
@@ -94,12 +101,11 @@ def _words(found: Overview) -> Sequence[str]:
     ]
 
 
-async def go_on(request: Request) -> Response:
+async def _go_on(request: Request) -> Response:
     """Lead to the next sheet with something left to say; to the overview where there is none."""
     who = seated(request)
-    after = Query(request.scope["query_string"]).one("after") or "0"
-    place = int(after) if after.isascii() and after.isdigit() and len(after) < 8 else 0
-    found = await who.desk.next_open(who.seat, place)
+    after = whole_number(Query(request.scope["query_string"]).one("after")) or 0
+    found = await who.desk.next_open(who.seat, after)
     return RedirectResponse(who.base if found is None else f"{who.base}sheet/{found}", 303)
 
 

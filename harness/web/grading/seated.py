@@ -12,6 +12,7 @@ from starlette.requests import Request
 
 from harness.grading.desk import Desk
 from harness.grading.seats import Seat
+from harness.web.links import whole_number
 
 MOST_BYTES: Final = 1 << 18
 """Of a form: a comment of some 60,000 characters, however it is encoded."""
@@ -39,10 +40,10 @@ def seated(request: Request) -> Seated:
 
 def position_of(request: Request) -> int:
     """Return which sheet is asked for, counted from 1; whether there is one only the desk knows."""
-    text = request.path_params["position"]
-    if not (text.isascii() and text.isdigit() and len(text) < 8):
+    position = whole_number(request.path_params["position"])
+    if position is None:
         raise HTTPException(404)
-    return int(text)
+    return position
 
 
 async def form_of(request: Request) -> Mapping[str, str]:

@@ -24,6 +24,8 @@ def show(request: Request, who: Seated, shown: Shown, more: Mapping[str, Any] | 
     common: dict[str, Any] = {
         "base": who.base,
         "title": who.desk.task.title,
+        "heading": "Sheet",
+        "place": shown.position,
         "position": shown.position,
         "total": shown.total,
         "address": address,

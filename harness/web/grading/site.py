@@ -7,8 +7,9 @@ behind it.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Final, TypeAlias
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -21,11 +22,12 @@ from harness.grading.desk import Desk
 from harness.grading.seats import Role
 from harness.web.application import application
 from harness.web.grading import consensus, lead, rater
+from harness.web.grading.rater import Page
 from harness.web.grading.seated import Seated, seated
 from harness.web.guard import Access
 from harness.web.pages import page
 
-_Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+_log = logging.getLogger(__name__)
 
 _NO_SEAT: Final = "this link opens nothing here; ask whoever leads the grading for yours"
 _FAILED: Final = "this cannot be shown now; tell whoever leads the grading"
@@ -65,22 +67,26 @@ def _router(routes: Iterable[Route]) -> Router:
     return Router([Route(one.path, _telling(one.endpoint), methods=one.methods) for one in routes])
 
 
-def _telling(work: _Endpoint) -> _Endpoint:
+def _telling(work: Page) -> Page:
     """Return an endpoint that tells a seat's holder of its errors, before anybody else does."""
 
     async def told(request: Request) -> Response:
         try:
             return await work(request)
         except HarnessError as error:
-            return _told(error, seated(request).seat.role)
+            return _told(error, seated(request))
 
     return told
 
 
-def _told(error: HarnessError, role: Role) -> Response:
+def _told(error: HarnessError, who: Seated) -> Response:
     """Say what is wrong: to raters only what was written for them; other words may name models or cases."""
+    told, status = (str(error) if who.seat.role == "lead" else _FAILED), 500
     if isinstance(error, GradeRefusedError):
-        return page("templates/error.html", 409, told=str(error))
-    if isinstance(error, UnknownNameError):
-        return page("templates/error.html", 404, told="there is no such sheet")
-    return page("templates/error.html", 500, told=str(error) if role == "lead" else _FAILED)
+        told, status = str(error), 409
+    elif isinstance(error, UnknownNameError):
+        told, status = "there is no such sheet", 404
+    else:
+        kind = type(error).__name__
+        _log.error("error: a page of a %s failed: %s; the lead's pages may say why", who.seat.role, kind)
+    return page("grading/templates/told.html", status, told=told, base=who.base)

@@ -6,9 +6,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from harness.errors import HarnessError
+from harness.errors import StoreError, UnknownNameError
 from harness.media import Media
-from harness.web.links import Query
+from harness.web.links import Query, whole_number
 from harness.web.media.places import located
 from harness.web.media.serving import asked_for, not_shown
 from harness.web.media.shown import box_of
@@ -28,8 +28,10 @@ def routes(library: Library) -> list[Route]:
     async def file(request: Request) -> Response:
         try:
             found = await _medium(library, Query(request.scope["query_string"]))
-        except HarnessError:
+        except UnknownNameError:
             found = None
+        except StoreError as error:
+            return not_shown(request, str(error), status=500)
         if found is None:
             return not_shown(request, _NO_CASE)
         media, box = found
@@ -39,8 +41,9 @@ def routes(library: Library) -> list[Route]:
 
 
 async def _medium(library: Library, query: Query) -> tuple[Media, Box | None] | None:
-    run, case_id, role, n = (query.one(name) for name in ("run", "case", "role", "n"))
-    if run is None or case_id is None or role is None or n is None or not (n.isascii() and n.isdigit()):
+    run, case_id, role = (query.one(name) for name in ("run", "case", "role"))
+    n = whole_number(query.one("n"))
+    if run is None or case_id is None or role is None or n is None:
         return None
     stored = await library.stored(run)
     place = stored.case_index.find(case_id)
@@ -48,7 +51,7 @@ async def _medium(library: Library, query: Query) -> tuple[Media, Box | None] | 
         return None
     case = stored.case_index.case(place)
     many = case.media.get(role, ())
-    if len(n) > 6 or int(n) >= len(many):
+    if n >= len(many):
         return None
-    (media,) = await located(library.store, stored.benchmark.name, [many[int(n)]])
+    (media,) = await located(library.store, stored.benchmark.name, [many[n]])
     return media, box_of(case)

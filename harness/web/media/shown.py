@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeAlias, cast
 
 from harness.benchmarks.base import Case
@@ -162,10 +163,12 @@ def _shown(media: Sequence[Media], documents: Sequence[bytes]) -> dict[str, list
 
 
 def _address(stored: StoredRun, case: Case, role: str, n: int) -> Address:
-    def address(**query: str | int) -> str:
-        return link("/media/file", run=stored.run.name, case=case.id, role=role, n=n, **query)
+    return partial(file_link, stored.run.name, case.id, role, n)
 
-    return address
+
+def file_link(run: str, case_id: str, role: str, n: int, **query: str | int) -> str:
+    """Return where a medium of a case is served (`harness.web.media.case_files`); `n` from 0 in its role."""
+    return link("/media/file", run=run, case=case_id, role=role, n=n, **query)
 
 
 def _title(role: str, n: int, case: Case) -> str:
@@ -201,27 +204,36 @@ async def _item(
         address=forms,
         duration_s=media.duration_s,
         box=None if is_clip else box,
-        said=tuple(_said(name, found, is_clip) for name, found in entries.items()),
+        said=tuple(_said(entries, is_clip)),
         strips=await _strips(media, address, entries) if is_clip and media.path is not None else (),
         problem=None if media.path is not None else "the file was not found where the run read it",
     )
 
 
-def _said(name: str, entries: Sequence[Mapping[str, Any]], is_clip: bool) -> str:
+def _said(entries: Mapping[str, Sequence[Mapping[str, Any]]], is_clip: bool) -> Iterator[str]:
+    """Yield in sentences what each model was sent of a medium; what is true of several is said once."""
+    by_words: dict[str, list[str]] = {}
+    for name, found in entries.items():
+        by_words.setdefault(_sent(found, is_clip), []).append(name)
+    for words, names in by_words.items():
+        yield f"{', '.join(names)} {'was' if len(names) == 1 else 'were'} {words}"
+
+
+def _sent(entries: Sequence[Mapping[str, Any]], is_clip: bool) -> str:
     if not entries:
-        return f"{name} was not sent this"
+        return "not sent this"
     first = entries[0]
     if is_clip and "frame" in first:
-        return f"{name} was sent {count(len(entries), 'frame')} of it, as images"
+        return f"sent {count(len(entries), 'frame')} of it, as images"
     if is_clip and first.get("clip") is not None:
         clip = first["clip"]
         rate = "" if clip["fps"] is None else f" at {clip['fps']:g} frames a second"
         if clip["frames"] is None:
-            return f"{name} was sent the file{rate}; which frames it looked at, its provider does not tell"
-        return f"{name} was sent {count(len(clip['frames']), 'frame')} of it as a video{rate}"
+            return f"sent the file{rate}; which frames were looked at, the provider does not tell"
+        return f"sent {count(len(clip['frames']), 'frame')} of it as a video{rate}"
     if first["recipe"] == ORIGINAL:
-        return f"{name} was sent the file as it is"
-    return f"{name} was sent this by the recipe {first['recipe']}"
+        return "sent the file as it is"
+    return f"sent this by the recipe {first['recipe']}"
 
 
 async def _strips(
@@ -237,7 +249,7 @@ async def _strips(
         strips = [_strip(f"shown to {', '.join(names)}", frames, address) for frames, names in chosen.items()]
     else:
         spread = await in_media_thread(_spread, media)
-        title = f"{count(len(spread), 'frame')}, spread evenly over the clip"
+        title = f"spread evenly over the clip: {len(spread)}"
         strips = [_strip(title, spread, address)] if spread else []
     expect_frames(media, [frame.index for strip in strips for frame in strip.frames])
     return tuple(strips)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -53,7 +54,14 @@ def readable(value: JSON) -> str:
 
 
 def _plain(value: object) -> object:
-    return dict(value) if hasattr(value, "keys") else list(value)  # type: ignore[call-overload]
+    """Return a frozen object or list as one that is written."""
+    match value:
+        case Mapping():
+            return dict(value)
+        case Iterable():
+            return list(value)
+        case _:
+            raise TypeError(f"{type(value).__name__} is no JSON")
 
 
 def decoded(data: bytes) -> tuple[str, bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, cast
 
 from harness.benchmarks.base import Case
@@ -119,6 +120,8 @@ def panoramic(case: Case, condition: str, prediction: JSON, grades: Mapping[str,
     value = cast("Mapping[str, JSON]", case.reference["findings"])[finding.id]
     compare = _binary if finding.answer == "binary" else _teeth
     labels = compare(finding, value, prediction)
+    if value is None and prediction is None:
+        labels = replace(labels, notes=("nobody looked for this finding",))
     if value is None:
         return Difference((labels,), "nobody looked for this finding: the answer is in no score")
     if finding.answer == "binary" and labels.extra:

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from harness.benchmarks.base import Benchmark, Case
 from harness.canonical import JSON
 from harness.web.viewing.benchmark_differences import lay_text, panoramic, ranked, triage
-from harness.web.viewing.difference_parts import Difference
+from harness.web.viewing.difference_parts import Difference, Ranked, Verdicts
 from harness.web.viewing.step_differences import evaluated, judged, normalised, tiered, translated
 from harness.web.viewing.value_differences import value_difference
 
@@ -28,6 +28,9 @@ _COMPARED: Final[Mapping[str, _Comparing]] = {
     "pandent.normalise": normalised,
 }
 """Name of a benchmark or step -> how its predictions are compared; any other's as JSON."""
+
+HEADLINE: Final = 200
+"""Characters of a headline."""
 
 
 def difference(
@@ -58,3 +61,28 @@ def difference(
         return found
     why = f"no usable answer ({outcome})" if outcome else "no usable answer"
     return Difference(found.parts, f"{why}: there is nothing to compare with the reference", why)
+
+
+def headline(
+    benchmark: Benchmark, condition: str, case: Case, prediction: JSON, *, grades: Grades | None = None
+) -> str:
+    """Return in a few words what a prediction says, for a row of a list.
+
+    Of labels how they compare with the reference, of ranks the first one, and what they are worth once
+    graded, of a step what it finds, of a text its beginning: words are not compared here, which takes long.
+    """
+    if isinstance(prediction, str):
+        return _short(prediction)
+    found = difference(benchmark, condition, case, prediction, grades=grades)
+    first = found.parts[0] if found.parts else None
+    words = found.summary
+    if isinstance(first, Ranked) and first.ranks:
+        is_graded = any(rank.grade is not None for rank in first.ranks)
+        words = f"1. {_short(first.ranks[0].text)}" + (f"; {found.summary}" if is_graded else "")
+    elif isinstance(first, Verdicts) and not words:
+        words = ", ".join(f"{row.name} {_short(row.value)}" for row in first.rows)
+    return _short(words)
+
+
+def _short(text: str) -> str:
+    return " ".join(text[: 4 * HEADLINE].split())[:HEADLINE]

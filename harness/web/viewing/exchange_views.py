@@ -10,7 +10,7 @@ from typing import Any, Final
 from harness.benchmarks.base import Case
 from harness.cache.key import media_in, read_document
 from harness.cache.rows import NewExchange
-from harness.web.links import link
+from harness.web.media.shown import file_link
 from harness.web.viewing.beginnings import Beginning, beginning, decoded
 
 MOST: Final = 20_000
@@ -133,16 +133,10 @@ def _places(run: str | None, case: Case | None) -> Mapping[str, str]:
     if run is None or case is None:
         return {}
     return {
-        one.sha256: media_link(run, case.id, role, number)
+        one.sha256: file_link(run, case.id, role, number, **{"as": "whole"})
         for role, media in case.media.items()
         for number, one in enumerate(media)
     }
-
-
-def media_link(run: str, case_id: str, role: str, number: int) -> str:
-    """Return where one medium of a case is shown as it is; `number` from 0 within its role."""
-    query: dict[str, str | int] = {"run": run, "case": case_id, "role": role, "n": number, "as": "whole"}
-    return link("/media/file", **query)
 
 
 def _turns(body: Mapping[str, Any], places: Mapping[str, str]) -> Iterator[Turn]:

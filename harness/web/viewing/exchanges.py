@@ -19,7 +19,7 @@ from harness.messages import Fault, Reply
 from harness.moments import shown_moment
 from harness.offline.stored_run import StoredRun
 from harness.providers.reading import read_exchange
-from harness.web.links import Query
+from harness.web.links import Query, whole_number
 from harness.web.pages import HTMX_HEADER, page
 from harness.web.viewing.beginnings import beginning
 from harness.web.viewing.exchange_views import body_view, header_views, request_view
@@ -90,8 +90,7 @@ def download(data: bytes, name: str) -> Response:
 
 async def _shown(library: Library, query: Query, *, read: bool = True) -> Shown:
     given = query.one("id") or ""
-    number = int(given) if given.isascii() and given.isdigit() and len(given) < 19 else 0
-    exchange = await library.store.exchange(number)
+    exchange = await library.store.exchange(whole_number(given) or 0)
     if exchange is None:
         raise UnknownNameError(f"this store has no exchange {given!r}")
     if not read:

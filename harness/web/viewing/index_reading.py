@@ -17,6 +17,7 @@ from harness.cache.rows import LinkedUnit, UnitId
 from harness.cache.store import Store
 from harness.cache.unit_glances import REFORMATTED, Glance
 from harness.offline.chosen_grades import ChosenGrades, chosen_grades
+from harness.session_standing import any_open
 from harness.web.viewing.index_scores import current_score, read_scores
 from harness.web.viewing.strata import Strata
 from harness.web.viewing.unit_columns import CODES, REFORMATTER, USABLE_CODES, Columns, stage_code
@@ -67,7 +68,7 @@ class IndexReader:
     @property
     def working(self) -> bool:
         """Tell whether a session has not ended: it is at work, or was killed."""
-        return any(session.ended_at_us is None for session in self._index.stored.sessions)
+        return any_open(self._index.stored.sessions)
 
     def stop(self) -> None:
         """End `fill` at its next step: nobody looks any more."""
@@ -81,8 +82,7 @@ class IndexReader:
         index.texts.set_cases(map(cases.case, range(len(cases))))
         shown = [shown_of(index.stored, name) for name in index.layout.conditions]
         index.has_right = any(one.right is not None for one in shown)
-        values = {one.value for one in shown}
-        index.value_path = values.pop() if len(values) == 1 else None
+        index.value_paths = tuple(None if one.value == one.right else one.value for one in shown)
         index.lower_is_better = any(one.turned for one in shown)
         await self._look_at_all(await self._store.last_exchange_id())
 
@@ -102,10 +102,12 @@ class IndexReader:
         if (last == before or due) and await self._differs():
             await self._look_at_all(last)
 
-    async def read(self, rows: Iterable[int]) -> None:
-        """Read the answers of some rows now, of those that have ended and were not read."""
-        columns = self._index.columns
-        wanted = [row for row in rows if columns.outcome[row] and not columns.read[row]]
+    async def read(self, rows: Iterable[int], *, headlines: bool = False) -> None:
+        """Read the answers of some rows now, of those that have ended and were not read.
+
+        `headlines`: also what each says in a few words, which only rows that are shown need.
+        """
+        wanted = [row for row in rows if self._index.unknown(row, headline=headlines)]
         if not wanted:
             return
         if self._reading is None:
@@ -114,12 +116,20 @@ class IndexReader:
         units = map(self._index.layout.unit, wanted)
         linked = await self._store.some_linked_units(self._run_id, units)
         new = self._index.columns.copy()
+        said = dict.fromkeys(wanted, "") if headlines else {}
         for one in linked:
             row = self._index.layout.row(one.state.unit)
-            if row is not None:
-                self._put_read(new, row, one, self._reading.read(one))
+            if row is None:
+                continue
+            read = self._reading.read(one)
+            if not new.read[row]:
+                self._put_read(new, row, one, read)
+            if headlines:
+                said[row] = self._reading.headline(read)
         new.read[wanted] = True
         self._index.columns = new
+        for row, words in said.items():
+            self._index.texts.set_headline(row, words)
 
     async def fill(self, *, scores: bool) -> None:
         """Read what was not read, a little at a time; with `scores`, first from scores that are current."""

@@ -22,6 +22,8 @@ Result = TypeVar("Result")
 
 PATIENCE_S: Final = 0.2
 """How long a page waits for an index that is being read."""
+KEPT_S: Final = 10.0
+"""How long what came later than a page waits is kept for those who ask again: it shows a moment gone by."""
 
 
 class Library:
@@ -31,8 +33,9 @@ class Library:
     is to read, pages are answered meanwhile. `close` ends it, and so does the application's end (`opened`).
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, kept_s: float = KEPT_S) -> None:
         self.store = store
+        self._kept_s = kept_s
         url = store.url
         self._aside: Aside[_Reading] = Aside(lambda: _Reading.open(url))
         self._seen: weakref.WeakValueDictionary[str, UnitIndex] = weakref.WeakValueDictionary()
@@ -120,14 +123,21 @@ class Library:
         task: asyncio.Task[Result] | None = self._asked.get(name)
         if task is None:
             task = self._asked[name] = asyncio.create_task(work())
-            task.add_done_callback(
-                lambda done: done.cancelled() or done.exception()
-            )  # somebody may ask again
+            task.add_done_callback(lambda done: self._keep(name, done))
         done, _ = await asyncio.wait([task], timeout=PATIENCE_S)
         if not done:
             return None
         self._asked.pop(name, None)
         return await task
+
+    def _keep(self, name: tuple[str, str], task: asyncio.Task[Any]) -> None:
+        """Keep what work came to for whoever asks again soon, and then no longer."""
+        _take_error(task)
+        asyncio.get_running_loop().call_later(self._kept_s, self._forget, name, task)
+
+    def _forget(self, name: tuple[str, str], task: asyncio.Task[Any]) -> None:
+        if self._asked.get(name) is task:
+            del self._asked[name]
 
 
 class _Reading:

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from harness.cache.runs import LATEST
-from harness.web.links import Query
+from harness.web.links import Query, whole_number
 from harness.web.pages import HTMX_HEADER, page
 from harness.web.viewing import live_rows, live_words
 from harness.web.viewing.library import Library
@@ -42,11 +42,11 @@ def routes(library: Library, board: LiveBoard) -> list[Route]:
         seen = await board.seen(run)
         if request.headers.get(HTMX_HEADER) is None:
             return page(_PAGE, seen=seen, words=live_words, rows=live_rows)
-        since = _number(query.one("since"))
+        since = whole_number(query.one("since"))
         if since is not None:
             return page(_SINCE, seen=seen, ended=since)
         if query.one("brief"):
-            return _brief(seen, _number(query.one("ended")), _number(query.one("after")) or 0)
+            return _brief(seen, whole_number(query.one("ended")), whole_number(query.one("after")) or 0)
         return page(_FRAGMENT, seen=seen, words=live_words, rows=live_rows)
 
     return [Route("/live", live)]
@@ -60,9 +60,3 @@ def _brief(seen: Seen, known: int | None, after: int) -> Response:
     if behind:
         part.headers["hx-trigger"] = UNITS_ENDED
     return part
-
-
-def _number(given: str | None) -> int | None:
-    if given is None or not (given.isascii() and given.isdigit() and len(given) < 19):
-        return None
-    return int(given)

@@ -10,7 +10,7 @@ from harness.live_state import ToldPool
 from harness.outcomes import UNUSABLE, USABLE
 from harness.session_standing import Standing
 from harness.web.viewing.live_board import Seen, SeenSession
-from harness.web.viewing.live_words import lasting, usd, waiting
+from harness.web.viewing.live_words import closed_until, lasting, usd, waiting
 
 _MOST_SESSIONS: Final = 20
 _SOUND: Final = frozenset(one.value for one in USABLE)
@@ -49,7 +49,8 @@ def pools(seen: Seen) -> list[PoolRow]:
 def _waits(seen: SeenSession, pool: ToldPool) -> list[str]:
     found = []
     if pool.closed:
-        found.append(f"no more requests in this session: {pool.closed}")
+        until = "" if seen.told_at_us is None else closed_until(pool, seen.told_at_us)
+        found.append(f"no more requests in this session: {pool.closed}{until}")
     if seen.told_at_us is not None and (told := waiting(pool, seen.told_at_us, seen.told_s_ago or 0.0)):
         found.append(told)
     if not pool.connected:

@@ -13,7 +13,8 @@ from harness.session_standing import Standing
 from harness.web.viewing.live_board import Seen, SeenSession
 
 __all__ = [
-    "ago", "chip", "count", "foremost", "lasting", "named", "rate", "share", "stands", "usd", "waiting",
+    "ago", "chip", "closed_until", "count", "foremost", "lasting", "named", "rate", "share", "stands", "usd",
+    "waiting",
 ]  # fmt: skip
 
 _DAY_S: Final = 86_400
@@ -106,10 +107,18 @@ def waiting(pool: ToldPool, told_at_us: int, told_s_ago: float) -> str | None:
     """Return until when a pool lets nothing out, and why; None where it does not wait now."""
     if pool.held_s is None or pool.held_s <= told_s_ago:
         return None
-    until_us = told_at_us + round(min(pool.held_s, _FARTHEST_S) * 1_000_000)
-    day, time_of_day = shown_moment(until_us).split(" ", 1)
+    day, time_of_day = _moment(told_at_us, pool.held_s).split(" ", 1)
     moment = time_of_day if pool.held_s < _DAY_S / 2 else f"{day} {time_of_day}"
     return f"{pool.held_why or 'waiting'}: {lasting(pool.held_s - told_s_ago)} more, until {moment}"
+
+
+def closed_until(pool: ToldPool, told_at_us: int) -> str:
+    """Return until when a closed pool would have had to wait, as an ending; "" where nobody can say."""
+    return "" if pool.closed_s is None else f"; until {_moment(told_at_us, pool.closed_s)}"
+
+
+def _moment(told_at_us: int, seconds: float) -> str:
+    return shown_moment(told_at_us + round(min(seconds, _FARTHEST_S) * 1_000_000))
 
 
 def share(done: int, of: int) -> str:

@@ -12,8 +12,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from harness.cache.runs import LATEST
+from harness.offline.step_runs import steps_over
 from harness.offline.stored_run import StoredRun
 from harness.phrases import no_evidence
+from harness.session_standing import any_open
 from harness.web.links import Query
 from harness.web.pages import page
 from harness.web.viewing.filters import OPEN, Facet, Filters, units_link
@@ -57,8 +59,7 @@ def routes(library: Library) -> list[Route]:
         index = await library.soon(run.name)
         if index is None:
             return page("viewing/templates/pending.html", run=run)
-        stored = index.stored
-        names = {one.digest: one.name for one in await library.runs()}
+        stored, runs = index.stored, await library.runs()
         return page(
             "viewing/templates/run.html",
             run=run,
@@ -66,9 +67,9 @@ def routes(library: Library) -> list[Route]:
             manifest=stored.manifest,
             flags=flags_of(stored.manifest),
             banner=banner(stored),
-            step=step_of(run, names),
-            steps=[one for one in await library.runs() if (at := step_of(one, names)) and at.run == run.name],
-            is_open=any(session.ended_at_us is None for session in stored.sessions),
+            step=step_of(run, {one.digest: one.name for one in runs}),
+            steps=[one.run for one in steps_over(runs, run.digest)],
+            is_open=any_open(stored.sessions),
             n_units=len(index),
             n_ended=index.reading[1],
             every=units_link(run.name, Filters()),

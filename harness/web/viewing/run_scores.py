@@ -33,10 +33,9 @@ class MainValue:
 
 @dataclass(frozen=True, slots=True)
 class MainTable:
-    """One condition's rows in the order of the scores."""
+    """One condition's rows: models by rank, those without one, then raters."""
 
     condition: str
-    is_union: bool
     metric: str
     path: str
     rows: Sequence[MainValue]
@@ -60,12 +59,15 @@ def run_scores(stored: StoredRun, kept: StoredScore) -> RunScores:
             continue
         rows = [row for row in score["rows"] if row["condition"] == condition and row["kind"] != "baseline"]
         column = _column(stored.benchmark, condition, path)
-        values = [_value(row, path, column) for row in rows]
-        is_union = condition not in stored.manifest.conditions
-        tables.append(MainTable(condition, is_union, spoken(column), path, values))
+        values = sorted((_value(row, path, column) for row in rows), key=_place)
+        tables.append(MainTable(condition, spoken(column), path, values))
     usual = {name: values[0] for name, values in stored.benchmark.conventions.items()}
     chosen = {name: value for name, value in score["conventions"].items() if usual.get(name) != value}
     return RunScores(tables, chosen, grader(score.get("grading")))
+
+
+def _place(row: MainValue) -> tuple[bool, bool, int]:
+    return (row.kind != "model", row.rank is None, row.rank or 0)
 
 
 def _column(benchmark: Benchmark, condition: str, path: str) -> MetricColumn:

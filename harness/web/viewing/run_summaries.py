@@ -13,6 +13,7 @@ from harness.errors import HarnessError
 from harness.manifest import Manifest, read_manifest
 from harness.offline.step_runs import as_step
 from harness.outcomes import INCOMPLETE
+from harness.session_standing import any_open
 
 _INCOMPLETE: Final = frozenset(str(outcome) for outcome in INCOMPLETE)
 
@@ -32,7 +33,7 @@ class RunSummary:
 
     `flags` "SYNTHETIC", "SIMULATED", "IMPORTED", as far as they are true. `usd`: what ended sessions spent,
     where they knew all prices; `uncounted` is how many could not say so: they were killed, or are at work.
-    `unknown` sends had no price.
+    `unknown` sends had no price. `is_open`: a session has not ended, be it the last one or not.
     """
 
     run: Run
@@ -44,14 +45,10 @@ class RunSummary:
     units: int
     done: int
     last: Session | None
+    is_open: bool
     usd: float
     uncounted: int
     unknown: int
-
-    @property
-    def is_open(self) -> bool:
-        """Tell whether its last session has not ended: it is at work, or was killed."""
-        return self.last is not None and self.last.ended_at_us is None
 
 
 class Summaries:
@@ -64,14 +61,15 @@ class Summaries:
     async def all(self) -> Sequence[RunSummary]:
         """Return all runs, the one that was worked on last first."""
         runs = await self._store.newest_runs()
-        sessions = {run.id: tuple(await self._store.sessions(run.id)) for run in runs}
+        by_run = await self._store.sessions_by_run()
+        sessions = {run.id: by_run.get(run.id, ()) for run in runs}
         await self._count([run.id for run in runs if self._is_stale(run.id, sessions[run.id])], sessions)
         names = {run.digest: run.name for run in runs}
         return [_summary(run, sessions[run.id], self._done[run.id][1], names) for run in runs]
 
     def _is_stale(self, run_id: int, sessions: tuple[Session, ...]) -> bool:
         known = self._done.get(run_id)
-        return known is None or known[0] != sessions or any(one.ended_at_us is None for one in sessions)
+        return known is None or known[0] != sessions or any_open(sessions)
 
     async def _count(self, run_ids: Sequence[int], sessions: dict[int, tuple[Session, ...]]) -> None:
         done = dict.fromkeys(run_ids, 0)
@@ -94,11 +92,7 @@ def flags_of(manifest: Manifest) -> tuple[str, ...]:
 def step_of(run: Run, names: dict[str, str]) -> StepOf | None:
     """Return what a run follows, None for a run of its own; `names`: digest -> name of the store's runs."""
     step = as_step(run)
-    if step is None:
-        return None
-    wanted = read_manifest(run.manifest).step
-    assert wanted is not None
-    return StepOf(step.kind, names.get(wanted.source), wanted.source)
+    return None if step is None else StepOf(step.kind, names.get(step.source), step.source)
 
 
 def title_of(benchmark: str) -> str:
@@ -123,6 +117,7 @@ def _summary(run: Run, sessions: tuple[Session, ...], done: int, names: dict[str
         units=manifest.n_units,
         done=done,
         last=sessions[-1] if sessions else None,
+        is_open=any_open(sessions),
         usd=sum(one for one in spent if isinstance(one, int | float)),
         uncounted=sum(one is None for one in spent),
         unknown=sum(one for one in unknown if isinstance(one, int)),

@@ -87,8 +87,8 @@ class Shelf:
         return (await self._fresh(reference)).index
 
     async def read(self, reference: str, rows: Sequence[int]) -> None:
-        """Read the answers of some rows of a run."""
-        await (await self._fresh(reference)).reader.read(rows)
+        """Read the answers of some rows of a run, and put each in a few words."""
+        await (await self._fresh(reference)).reader.read(rows, headlines=True)
 
     async def _fresh(self, reference: str) -> _Held:
         run = await self.store.find_run(reference)

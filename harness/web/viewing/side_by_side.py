@@ -19,10 +19,11 @@ from harness.web.links import Query, link
 from harness.web.media.shown import case_media
 from harness.web.pages import page
 from harness.web.viewing.beginnings import Beginning, beginning, readable
+from harness.web.viewing.difference_parts import Labels, Texts
 from harness.web.viewing.filters import Filters, unit_link, units_link
 from harness.web.viewing.library import Library
 from harness.web.viewing.unit_case import case_shown, is_asked
-from harness.web.viewing.unit_difference import Compared, compared
+from harness.web.viewing.unit_difference import Compared, compared, reference_of
 from harness.web.viewing.unit_evidence import UnitRead, UnitReader, asked_unit
 from harness.web.viewing.unit_grades import unit_grades
 from harness.web.viewing.unit_scores import UnitValue, unit_values
@@ -118,6 +119,8 @@ async def _values(library: Library, reader: UnitReader, stored: StoredRun, query
         "case": shown,
         "fields": {name: beginning(text) for name, text in found.fields.items()},
         "reference": beginning(readable(dict(found.reference))),
+        "reference_shown": reference_of(stored, found, unit.condition),
+        "signs": _signs(columns),
         "previous": to(before),
         "next": to(after),
         "list": units_link(run, filters),
@@ -180,6 +183,16 @@ async def _column(
         )  # fmt: skip
 
     return await asyncio.to_thread(made)
+
+
+def _signs(columns: Sequence[Column]) -> dict[str, bool]:
+    """Return which signs the columns use: those of labels, those of texts that were compared."""
+    parts = [part for one in columns if one.compared and one.prediction
+             for part in one.compared.difference.parts]  # fmt: skip
+    return {
+        "labels": any(isinstance(part, Labels) and part.answered for part in parts),
+        "texts": any(isinstance(part, Texts) and part.difference is not None for part in parts),
+    }
 
 
 def _around(stored: StoredRun, unit: UnitId) -> tuple[str | None, str | None]:

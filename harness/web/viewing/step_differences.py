@@ -65,8 +65,7 @@ def evaluated(case: Case, condition: str, prediction: JSON, grades: Mapping[str,
     summary = ""
     if prediction is not None:
         said = cast("Mapping[str, JSON]", prediction)
-        scores = said.get("scores", said)
-        assert isinstance(scores, Mapping), "a prediction fits the schema"
+        scores = cast("Mapping[str, JSON]", said.get("scores", said))
         names = {criterion: attribute for attribute, criterion in CRITERIA.items()}
         rows = [Row(names.get(name, name), _written(value)) for name, value in scores.items()]
         if scores is not said:

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
+from harness.benchmarks.base import Case
 from harness.canonical import JSON
+from harness.offline.stored_run import StoredRun
 from harness.web.viewing.difference_parts import Difference
 from harness.web.viewing.differences import difference
 from harness.web.viewing.unit_evidence import UnitRead
@@ -39,6 +41,16 @@ def compared(read: UnitRead, grades: Mapping[str, JSON], most: int = MOST) -> Co
         read.stored.benchmark, read.unit.condition, case, prediction, outcome=read.state_name, grades=grades
     )
     return Compared(found, is_cut)
+
+
+def reference_of(stored: StoredRun, case: Case, condition: str, most: int = MOST) -> Difference:
+    """Return a case's reference in the parts that answers are compared with, of which there is none."""
+    short = replace(
+        case,
+        reference=cast("Mapping[str, JSON]", _cut(dict(case.reference), most)),
+        fields=cast("Mapping[str, str]", _cut(dict(case.fields), most)),
+    )
+    return difference(stored.benchmark, condition, short, None)
 
 
 def _cut(value: JSON, most: int) -> JSON:

@@ -22,7 +22,7 @@ from harness.nearest import nearest
 from harness.offline.replay import ReplayedUnit, Replayer
 from harness.offline.sends import Send, SendReader
 from harness.offline.stored_run import StoredRun
-from harness.web.links import Query
+from harness.web.links import Query, whole_number
 from harness.web.viewing.library import Library
 
 _KEPT: Final = 8
@@ -90,7 +90,7 @@ def asked_unit(stored: StoredRun, query: Query) -> UnitId:
     condition = _known(query.one("condition"), list(stored.conditions), "condition", run)
     case_id = asked_case(stored, query)
     given = query.one("repeat") or "1"
-    repeat = int(given) if given.isascii() and given.isdigit() and len(given) < 9 else 0
+    repeat = whole_number(given) or 0
     if not 1 <= repeat <= manifest.repeats:
         raise UnknownNameError(f"run {run!r} has repeats 1 to {manifest.repeats}, not {given!r}")
     return UnitId(model, condition, case_id, repeat)

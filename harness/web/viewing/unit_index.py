@@ -26,6 +26,7 @@ class UnitGlance:
 
     `outcome` None: it has not ended. `stage` "attempt-1".."attempt-N", "reformatter" or None. `right` None:
     not known, or the benchmark has none. `value`: the benchmark's main value of the unit, None likewise.
+    `headline`: its answer in a few words, "" where its beginning says it, None: not read.
     `read`: its answer was read, so that all of these are known as far as they can be.
     """
 
@@ -35,6 +36,7 @@ class UnitGlance:
     right: bool | None
     value: float | None
     beginning: str
+    headline: str | None
     read: bool
 
 
@@ -63,6 +65,8 @@ class UnitIndex:
     """The units of one run; see `Library.index`.
 
     `columns` is replaced as a whole; `lower_is_better` tells that values in it have their sign turned.
+    `value_paths`: of which metric each condition's values are; None where these say right and wrong, as
+    another column does.
     """
 
     def __init__(self, stored: StoredRun) -> None:
@@ -72,12 +76,24 @@ class UnitIndex:
         self.texts = UnitTexts(self.layout.size, self.layout.place)
         self.strata = Strata((), ())
         self.has_right = False
-        self.value_path: str | None = None
+        self.value_paths: Sequence[str | None] = ()
         self.lower_is_better = False
 
     def __len__(self) -> int:
         """Return the number of units that the run wants."""
         return self.layout.size
+
+    @property
+    def value_path(self) -> str | None:
+        """Of which metric all values are; None where conditions have different ones, or there is none."""
+        paths = {*self.value_paths}
+        return paths.pop() if len(paths) == 1 else None
+
+    @property
+    def has_values(self) -> bool:
+        """Tell whether any unit has a value that says more than right or wrong."""
+        having = np.array([path is not None for path in self.value_paths], np.bool_)
+        return bool((having[self.layout.condition] & ~np.isnan(self.columns.value)).any())
 
     @property
     def reading(self) -> tuple[int, int]:
@@ -103,8 +119,16 @@ class UnitIndex:
             None if right == UNKNOWN else right == 1,
             None if math.isnan(value) else turned,
             self.texts.beginning(row),
+            self.texts.headline(row),
             bool(columns.read[row]),
         )
+
+    def unknown(self, row: int, *, headline: bool) -> bool:
+        """Tell whether a unit's answer is still to be read, or, with `headline`, to be put in a few words."""
+        columns = self.columns
+        if not columns.outcome[row]:
+            return False
+        return not columns.read[row] or (headline and self.texts.headline(row) is None)
 
     async def look(self, filters: Filters, *, facets: bool = True) -> Looked:
         """Return what filters leave, with the counts of all facets; nothing of the store is asked."""

@@ -12,8 +12,6 @@ from harness.cache.rows import UnitId
 from harness.offline.case_index import CaseIndex
 from harness.offline.stored_run import StoredRun
 
-Rows = NDArray[np.int64]
-
 
 class Layout:
     """Row numbers, from 0, of all units that a run wants: no text is kept of any of them."""

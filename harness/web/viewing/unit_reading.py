@@ -13,6 +13,7 @@ from harness.offline.chosen_grades import ChosenGrades
 from harness.offline.replay import ReplayedUnit, Replayer
 from harness.offline.stored_run import StoredRun
 from harness.outcomes import UNUSABLE, USABLE
+from harness.web.viewing.differences import headline
 
 _ANSWERED: Final = USABLE | UNUSABLE
 
@@ -64,6 +65,16 @@ class UnitReading:
             None if path is None else scores.get(path) for path in (shown.right, shown.value)
         ]
         return ReadUnit(replayed, *found)
+
+    def headline(self, read: ReadUnit) -> str:
+        """Return what a unit's answer says in a few words, or "" (see `differences.headline`)."""
+        stored, unit = self._stored, read.replayed.unit
+        prediction = read.replayed.result.prediction
+        if prediction is None:
+            return ""
+        case = stored.case_index.case(stored.case_index.place(unit.case_id))
+        grades = {} if self._grades is None else self._grades.of(read.replayed, case)
+        return headline(stored.benchmark, unit.condition, case, prediction, grades=grades)
 
     def _scores(self, replayed: ReplayedUnit) -> Mapping[str, float | None]:
         index, condition = self._stored.case_index, replayed.unit.condition

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.benchmarks.base import Case
-
-Flags = NDArray[np.bool_]
+from harness.web.viewing.unit_columns import Flags
 
 MOST_BYTES: Final = 400_000_000
 """Of the texts of one run that are kept; those beyond it are not looked through, and pages say so."""
@@ -19,6 +18,7 @@ BEGINNING: Final = 200
 """Characters of an answer that a list shows."""
 
 _KEPT_WORDS: Final = 64
+_KEPT_HEADLINES: Final = 5_000
 
 
 class UnitTexts:
@@ -29,6 +29,7 @@ class UnitTexts:
         self._places = places
         self._answers: list[bytes] = [b""] * units
         self._beginnings: list[str] = [""] * units
+        self._headlines: dict[int, str] = {}
         self._cases: Sequence[bytes] = ()
         self._left_out: set[int] = set()
         self._bytes = 0
@@ -61,11 +62,23 @@ class UnitTexts:
             folded = b""
         self._answers[row] = folded
         self._beginnings[row] = text[:BEGINNING]
+        self._headlines.pop(row, None)
         self._version += 1
 
     def beginning(self, row: int) -> str:
         """Return how the answer of a unit begins; "" where none is known."""
         return self._beginnings[row]
+
+    def set_headline(self, row: int, words: str) -> None:
+        """Take what a unit's answer says in a few words, "" for none; of many the oldest are dropped."""
+        self._headlines.pop(row, None)
+        self._headlines[row] = words
+        while len(self._headlines) > _KEPT_HEADLINES:
+            self._headlines.pop(next(iter(self._headlines)))
+
+    def headline(self, row: int) -> str | None:
+        """Return what the answer of a unit says in a few words; None where that was not read."""
+        return self._headlines.get(row)
 
     def having(self, words: Sequence[str]) -> Flags | None:
         """Return the units in whose answer, case or case's id each word stands; None: there are no words.

@@ -12,7 +12,8 @@ from starlette.routing import Route
 
 from harness.cache.rows import Run
 from harness.cache.runs import LATEST
-from harness.web.links import Query
+from harness.session_standing import any_open
+from harness.web.links import Query, whole_number
 from harness.web.pages import page
 from harness.web.viewing.facets import MOST_STRATA, FacetCount
 from harness.web.viewing.filters import SORTS, Facet, Filters, unit_link, units_link
@@ -55,11 +56,12 @@ class FacetShown:
 
 @dataclass(frozen=True, slots=True)
 class RowShown:
-    """One row of the list."""
+    """One row of the list; `metric`: of which metric the value is, where those of other rows may differ."""
 
     glance: UnitGlance
     href: str
     value: str | None
+    metric: str | None
 
 
 def routes(library: Library) -> list[Route]:
@@ -68,7 +70,7 @@ def routes(library: Library) -> list[Route]:
     async def units(request: Request) -> Response:
         query = Query(request.scope["query_string"])
         run = await library.store.find_run(query.one("run") or LATEST)
-        filters, number = Filters.read(query), _page_number(query)
+        filters, number = Filters.read(query), max(1, whole_number(query.one("page")) or 1)
         here = units_link(run.name, filters, number)
         part = request.headers.get("hx-target") == "units"
         if query.one("among") is not None and not part:
@@ -99,8 +101,7 @@ async def _values(
     pages = max(1, -(-total // PAGE))
     number = min(number, pages)
     rows = looked.rows[(number - 1) * PAGE : number * PAGE].tolist()
-    wanted = [row for row in rows if index.columns.outcome[row] and not index.columns.read[row]]
-    await library.read(run.name, wanted)
+    await library.read(run.name, [row for row in rows if index.unknown(row, headline=True)])
     read, ended = index.reading
     return {
         "run": run,
@@ -127,13 +128,20 @@ async def _values(
         "searched": filters.text.encode("utf-8", "replace").decode("utf-8").replace("\0", " "),
         "several": {"conditions": len(index.layout.conditions) > 1, "repeats": index.layout.repeats > 1},
         "has_right": index.has_right,
-        "value_head": None if index.has_right else index.value_path,
-        "late": not index.columns.read[wanted].all(),
+        "value_head": _value_head(index),
+        "late": any(index.unknown(row, headline=True) for row in rows),
         "ended": ended,
-        "is_open": any(session.ended_at_us is None for session in index.stored.sessions),
+        "is_open": any_open(index.stored.sessions),
         "unread": ended - read if read < ended and _needs_reading(filters) else 0,
         "left_out": index.texts.left_out if filters.words() else 0,
     }
+
+
+def _value_head(index: UnitIndex) -> str | None:
+    """Return the head of the column of values; None where there is none, or no unit has one."""
+    if index.value_path is not None and not index.has_right:
+        return index.value_path
+    return (index.value_path or "value") if index.has_values else None
 
 
 def _needs_reading(filters: Filters) -> bool:
@@ -141,15 +149,12 @@ def _needs_reading(filters: Filters) -> bool:
     return bool(filters.words() or filters.right or filters.sort == "worst")
 
 
-def _page_number(query: Query) -> int:
-    given = query.one("page") or "1"
-    return max(1, int(given)) if given.isascii() and given.isdigit() and len(given) < 9 else 1
-
-
 def _row(run: Run, index: UnitIndex, row: int, filters: Filters) -> RowShown:
     glance = index.glance_at(row)
-    value = None if glance.value is None else f"{glance.value:.3f}"
-    return RowShown(glance, unit_link(run.name, glance.unit, filters), value)
+    metric = index.value_paths[index.layout.condition[row]]
+    value = None if glance.value is None or metric is None else f"{glance.value:.3f}"
+    href = unit_link(run.name, glance.unit, filters)
+    return RowShown(glance, href, value, metric if value and index.value_path is None else None)
 
 
 def _facets(run: Run, index: UnitIndex, looked: Looked, filters: Filters) -> Sequence[FacetShown]:
