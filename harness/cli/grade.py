@@ -46,14 +46,30 @@ class _Deed:
 @click.option("--name", metavar="NAME", help="Of the grading. Default: RUN-TASK.")
 @click.option("--models", metavar="NAME,..", help="Whose answers. Default: of all models.")
 @click.option("--conditions", metavar="NAME,..", help="Default: all that the task is about.")
-@click.option("--limit", type=click.IntRange(0), help="Grade so many answers, drawn by the seed; 0: all.")
-@click.option("--calibration", type=click.IntRange(0), help="Sheets that all grade first; 0: no gate.")
-@click.option("--threshold", type=click.FloatRange(-1, 1), help="Cohen's kappa that opens full grading.")
+@click.option(
+    "--limit",
+    type=click.IntRange(0),
+    help="Grade so many answers, drawn by the seed; 0: all. Default: the task's (tiers: all).",
+)
+@click.option(
+    "--calibration",
+    type=click.IntRange(0),
+    help="Sheets that all grade first; 0: no gate. Default: the task's (tiers: 50, others: 0).",
+)
+@click.option(
+    "--threshold", type=click.FloatRange(-1, 1), help="Cohen's kappa that opens full grading. Default: 0.75."
+)
 @click.option("--seed", type=click.IntRange(0), help="Of all that is drawn. Default: 20050.")
-@click.option("--status", is_flag=True, help="Tell how it stands; serve nothing.")
+@click.option("--status", is_flag=True, help="Tell how it stands (a new one is made); serve nothing.")
 @click.option("--open", "open_reason", metavar="REASON", help="Open full grading by hand; kept with REASON.")
 @click.option("--calibrate-again", is_flag=True, help="Begin another round of calibration, of other answers.")
-@click.option("--new-link", "new_links", multiple=True, metavar="SEAT", help="Replace the link of a rater.")
+@click.option(
+    "--new-link",
+    "new_links",
+    multiple=True,
+    metavar="SEAT",
+    help="Replace the link of a rater, of the consensus or of the lead.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Default: the one of last time, else a free one.")
 @json_option

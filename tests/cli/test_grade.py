@@ -12,7 +12,9 @@ import pytest
 from grading_examples import Rater, SmallTask, graded_run, with_small_task
 from sweep_kit import Done, harness
 
+from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.triage.judge import TriageJudge
+from harness.benchmarks.triage.judge_check import JudgeCheck
 from harness.benchmarks.triage.task import Triage
 from harness.cache.store import Store
 from harness.cli import grade_serving
@@ -271,3 +273,19 @@ def test_the_line_to_other_computers_is_said_not_to_be_encrypted(
     done = grade(store, "test-run-small", "--host", "0.0.0.0")
     assert "not encrypted" in done.err and "0.0.0.0" not in done.out
     assert grade_serving.tunnel(5).startswith("ssh -N -L 5:127.0.0.1:5 ")
+
+
+def test_the_defaults_that_help_tells_are_those_of_the_tasks() -> None:
+    tasks = [
+        task
+        for benchmark in map(get_benchmark, ("medlay", "pandent.normalise", "radm"))
+        for task in benchmark.gradings.values()
+    ]
+    told = " ".join(harness("grade", "--help").out.split())
+    assert {task.name: task.calibration for task in (*tasks, JudgeCheck())} == {
+        "expert": 0, "reader": 0, "audit": 0, "tiers": 50, "judge": 0,
+    }  # fmt: skip
+    assert "Default: the task's (tiers: 50, others: 0)" in told
+    assert {task.threshold for task in tasks} == {0.75} and "Default: 0.75" in told
+    assert [task.name for task in (*tasks, JudgeCheck()) if task.items is None] == ["tiers"]
+    assert "Default: the task's (tiers: all)" in told
