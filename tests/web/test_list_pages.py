@@ -314,6 +314,7 @@ async def test_a_row_says_how_its_answer_compares_and_what_it_is_worth_scored_or
             assert "0 missing, 1 extra, 1 the same" in page and "triage_output" not in page
             assert "case_f1</th>" in page and re.search(r'data-name="case_f1">0.667</td>', page)
             assert re.search(r'class="beginning"><div>no</div>', page)
+            assert re.search(r'wrong</span><span class="choice-count">2<', page), "as the rows say"
         await score_run(built.store, built.run)
         async for pages in opened(built.store):
             page = await pages.whole(link("/units", run="test-run"))
