@@ -188,7 +188,7 @@ def test_the_gate_is_opened_by_hand_or_tried_again(store: Path) -> None:
 
     at_desk(store, differ)
     told = grade(store, "test-run-small", "--status").out
-    assert "the raters agree too little, and you decide" in told
+    assert "kappa does not reach the threshold, and you decide" in told
     assert "kappa 0.000" in told and "below 0.75" in told
     again = grade(store, "test-run-small", "--calibrate-again", "--status")
     assert "round 2 of calibration, 4 other answers" in again.err
