@@ -328,6 +328,7 @@ async def test_two_servers_on_one_file(tmp_path: Path) -> None:
     await check_two_servers(str(tmp_path / "store.sqlite3"))
 
 
+@pytest.mark.slow
 async def test_two_servers_on_postgres(postgres: PostgresServer) -> None:
     await check_two_servers(postgres.new_store())
 
