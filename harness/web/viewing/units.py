@@ -101,9 +101,9 @@ async def _values(
     pages = max(1, -(-total // PAGE))
     number = min(number, pages)
     rows = looked.rows[(number - 1) * PAGE : number * PAGE].tolist()
-    known = index.columns.read[rows].all()
+    is_new = any(index.unknown(row, headline=False) for row in rows)
     await library.read(run.name, [row for row in rows if index.unknown(row, headline=True)])
-    if not known:  # what is chosen from says what the rows say
+    if is_new:  # what is chosen from says what the rows say
         looked = replace(looked, facets=(await index.look(filters)).facets)
     read, ended = index.reading
     return {
