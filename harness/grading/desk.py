@@ -62,6 +62,12 @@ class Desk(Course):
         self._cases = {number: item.unit.case_id for number, item in enumerate(self.plan.items)}
         self._orders: dict[tuple[str, int], Sequence[int]] = {}
 
+    @property
+    def averages(self) -> bool:
+        """Tell whether raters' grades count by their mean, so that no question needs a consensus."""
+        questions = questions_of(self.stored)
+        return all(questions[one.name].averaged for one in self.task.questions)
+
     @classmethod
     async def open(cls, store: Store, grading: StoredGrading, *, clock: Callable[[], int] = now_us) -> Desk:
         """Open a grading. Raises ConfigError where its task is not known here, StoreError."""

@@ -18,6 +18,7 @@ from harness.benchmarks.sheets import SheetQuestion
 from harness.canonical import JSON
 from harness.errors import GradeRefusedError
 from harness.grading.desk import Desk, Disagreement, Overview, SheetState, Shown
+from harness.grading.standing import FAR_APART
 from harness.phrases import count
 from harness.web.grading.listing import listing
 from harness.web.grading.rater import sheet_routes
@@ -55,8 +56,8 @@ async def _overview(request: Request) -> Response:
         base=who.base,
         title=who.desk.task.title,
         heading="Consensus",
-        words=_words(found, len(disputed)),
-        total=len(disputed),
+        words=_words(found, len(disputed), averages=who.desk.averages),
+        total=0 if who.desk.averages else len(disputed),
         done=sum(_state(one) == "done" for one in disputed),
         start=None if first is None else f"{who.base}sheet/{first}",
         instructions=who.desk.task.instructions,
@@ -69,14 +70,23 @@ async def _overview(request: Request) -> Response:
 
 
 def _state(one: Disagreement) -> SheetState:
-    if one.is_settled:
+    given = [dispute.consensus is not None for dispute in one.disputes]
+    if one.is_settled and any(given):
         return "done"
-    return "partly" if any(dispute.consensus is not None for dispute in one.disputes) else "open"
+    return "partly" if any(given) else "open"
 
 
-def _words(found: Overview, disputed: int) -> Sequence[str]:
+def _words(found: Overview, disputed: int, *, averages: bool) -> Sequence[str]:
     if found.phase in {"calibration", "waiting"}:
         return ["Full grading is not open yet; there is nothing to agree on before."]
+    if averages:
+        some = f"On {count(disputed, 'answer')} they are {FAR_APART} points or more apart"
+        return [
+            "The raters' points count by their mean: nothing here needs a consensus.",
+            f"{some}; points that you give there count instead of the mean."
+            if disputed
+            else f"So far they are nowhere {FAR_APART} points or more apart.",
+        ]
     if found.disputes == found.settled:
         told = (
             "Every difference is settled."
@@ -133,9 +143,9 @@ def _letters(count: int) -> Sequence[str]:
 
 
 def said(question: SheetQuestion, value: JSON) -> str:
-    """Return a grade in words: its key and its label, or the value itself where no option has it."""
+    """Return a grade in words: its key and its label, "yes" alone for y; the value where no option has it."""
     key = key_of(question, value)
     option = next((one for one in question.options if one.key == key), None)
     if option is None:
         return str(value)
-    return option.key if option.label == option.key else f"{option.key} {option.label}"
+    return option.label if option.label.startswith(option.key) else f"{option.key} {option.label}"

@@ -88,7 +88,7 @@ def _standing(who: Seated, found: Overview) -> Mapping[str, Any]:
     heading = _HEADINGS[found.phase]
     if found.phase == "full" and all(one.done == one.total for one in found.raters):
         heading = "Everything is graded: the consensus is to settle the differences"
-    return {"base": who.base, "heading": heading, "found": found}
+    return {"base": who.base, "heading": heading, "found": found, "averages": who.desk.averages}
 
 
 def _left(desk: Desk) -> int:
