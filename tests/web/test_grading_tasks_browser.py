@@ -29,6 +29,7 @@ class Asked:
     questions: tuple[str, ...]
     keys: Mapping[str, int]
     step: str | None = None
+    conditions: str | None = None
 
     def __str__(self) -> str:
         return f"{self.benchmark}-{self.task}"
@@ -59,6 +60,7 @@ TASKS = (
         ("audit.meaning_kept", "audit.added", "audit.lost", "audit.changed"),
         NO_YES,
         step="normalise",
+        conditions="report",
     ),
     Asked(
         "medlay",
@@ -85,7 +87,8 @@ def answered(folder: Path, asked: Asked) -> str:
     """Let a simulated model answer the sample, and restate its answers where the task wants that."""
     store = ("--store", folder / "store.sqlite3")
     wanted = ("--benchmark", asked.benchmark, "--models", "sim/steady", "--limit", "2", "--name", "night")
-    done = command("run", *wanted, *store)
+    more = () if asked.conditions is None else ("--conditions", asked.conditions)
+    done = command("run", *wanted, *more, *store)
     assert done.code == 0, done.err
     if asked.step is None:
         return "night"
