@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
@@ -110,7 +110,7 @@ class UnitStore(ExchangeStore):
 
     async def linked_units(
         self, run_id: int, *, batch: int = 500, only: Only = EVERY_UNIT
-    ) -> AsyncIterator[LinkedUnit]:
+    ) -> AsyncGenerator[LinkedUnit, None]:
         """Yield every unit that was begun in a run, with all its exchanges in order.
 
         Ordered by model, condition, case, repeat; exchanges are read `batch` units at a time, so memory does

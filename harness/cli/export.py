@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -71,9 +71,10 @@ async def _export(url: str, ref: str, writer: RecordWriter, *, raw: bool) -> int
         stored = await load_run(store, await store.find_run(ref))
         replayer = Replayer(stored)
         maker = RecordMaker(stored, raw=raw)
-        async for replayed in replay_units(store, stored, replayer):
-            writer.write(maker.record(replayed))
-            count += 1
+        async with aclosing(replay_units(store, stored, replayer)) as stream:
+            async for replayed in stream:
+                writer.write(maker.record(replayed))
+                count += 1
     return count
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final
 
@@ -96,15 +97,16 @@ class AnswersNow:
         """Read every item once."""
         others = hidden = 0
         only = Only(frozenset(self._plan.models), frozenset(self._plan.conditions))
-        async for replayed in replay_units(self._store, self._stored, self._replayer, only=only):
-            number = self._numbers.get(replayed.unit)
-            if number is None:
-                continue
-            linked = None if replayed.state is None else LinkedUnit(replayed.state, replayed.links)
-            now, since = self._made(replayed, linked)
-            self._note(number, now, since)
-            others += not isinstance(now.made, NoCase) and now.answer != self._plan.items[number].answer
-            hidden += now.names_hidden
+        async with aclosing(replay_units(self._store, self._stored, self._replayer, only=only)) as stream:
+            async for replayed in stream:
+                number = self._numbers.get(replayed.unit)
+                if number is None:
+                    continue
+                linked = None if replayed.state is None else LinkedUnit(replayed.state, replayed.links)
+                now, since = self._made(replayed, linked)
+                self._note(number, now, since)
+                others += not isinstance(now.made, NoCase) and now.answer != self._plan.items[number].answer
+                hidden += now.names_hidden
         return Survey(others, hidden)
 
     def _made(self, replayed: ReplayedUnit, linked: LinkedUnit | None) -> tuple[AnswerNow, int | None]:

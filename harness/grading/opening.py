@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final
 
@@ -132,14 +133,15 @@ async def _plan(store: Store, stored: StoredRun, task: GradingTask, wanted: Grad
     drawable: list[Drawable] = []
     not_graded = Counter[str]()
     only = Only(frozenset(models), frozenset(conditions))
-    async for replayed in replay_units(store, stored, Replayer(stored), only=only):
-        made = shown_of(stored, task, replayed)
-        if isinstance(made, NoCase):
-            not_graded[made.why] += 1
-        else:
-            found[replayed.unit] = answer_digest(replayed.result.prediction)
-            place = stored.case_index.place(replayed.unit.case_id)
-            drawable.append(Drawable(replayed.unit, task.stratum(stored.case_index.case(place))))
+    async with aclosing(replay_units(store, stored, Replayer(stored), only=only)) as stream:
+        async for replayed in stream:
+            made = shown_of(stored, task, replayed)
+            if isinstance(made, NoCase):
+                not_graded[made.why] += 1
+            else:
+                found[replayed.unit] = answer_digest(replayed.result.prediction)
+                place = stored.case_index.place(replayed.unit.case_id)
+                drawable.append(Drawable(replayed.unit, task.stratum(stored.case_index.case(place))))
     if not found:
         raise ConfigError(_nothing(stored, task, not_graded))
     seed = SEED if wanted.seed is None else wanted.seed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeAlias, TypeVar
@@ -139,9 +139,10 @@ class NotebookStore:
             _known(only.models, stored.manifest.models, "model", run=stored.run.name)
             _known(only.conditions, stored.manifest.conditions, "condition", run=stored.run.name)
             maker = RecordMaker(stored)
-            async for replayed in replay_units(store, stored, Replayer(stored), only=only):
-                if wanted is None or replayed.result.outcome.value in wanted:
-                    yield record_row(stored, maker, replayed, exchanges=exchanges)
+            async with aclosing(replay_units(store, stored, Replayer(stored), only=only)) as stream:
+                async for replayed in stream:
+                    if wanted is None or replayed.result.outcome.value in wanted:
+                        yield record_row(stored, maker, replayed, exchanges=exchanges)
 
         return self._reader(RECORDS, rows, UNITS_A_BATCH)
 

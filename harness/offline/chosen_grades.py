@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import aclosing
 from dataclasses import astuple, dataclass, field
 from typing import Final, Literal, TypeAlias
 
@@ -210,11 +211,12 @@ async def _of_step(store: Store, step: StepRun, others: tuple[str, ...]) -> Chos
     simulated = any(model.simulated for model in stored.manifest.models.values())
     found = ChosenGrades("model", raters=(step.model,), step=step, simulated=simulated, others=others)
     found.benchmark = benchmark
-    async for replayed in replay_units(store, stored, Replayer(stored)):
-        about = unit_of_id(replayed.unit.case_id)
-        if about is None or replayed.unit.repeat != 1 or replayed.result.prediction is None:
-            continue
-        found.values[about] = benchmark.grades_of(replayed.result.prediction)
-        place = stored.case_index.place(id_of_unit(about))
-        found.shown[about] = stored.case_index.case(place).fields
+    async with aclosing(replay_units(store, stored, Replayer(stored))) as stream:
+        async for replayed in stream:
+            about = unit_of_id(replayed.unit.case_id)
+            if about is None or replayed.unit.repeat != 1 or replayed.result.prediction is None:
+                continue
+            found.values[about] = benchmark.grades_of(replayed.result.prediction)
+            place = stored.case_index.place(id_of_unit(about))
+            found.shown[about] = stored.case_index.case(place).fields
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing
 from typing import TypeAlias
 
 from harness.cache.rows import UnitId
@@ -32,15 +33,16 @@ async def replay_units(
     ahead = dict.fromkeys(rows)
     current: RowKey | None = None
     begun = _Begun(stored)
-    async for linked in store.linked_units(stored.run.id, only=only):
-        unit = linked.state.unit
-        if (unit.model, unit.condition) != current:
-            for missing in _missing(stored, current, begun):
-                yield replayer.replay(missing, None)
-            current, begun = (unit.model, unit.condition), _Begun(stored)
-            ahead.pop(current, None)
-        if _is_wanted(stored, unit) and begun.add(unit):
-            yield replayer.replay(unit, linked)
+    async with aclosing(store.linked_units(stored.run.id, only=only)) as stream:
+        async for linked in stream:
+            unit = linked.state.unit
+            if (unit.model, unit.condition) != current:
+                for missing in _missing(stored, current, begun):
+                    yield replayer.replay(missing, None)
+                current, begun = (unit.model, unit.condition), _Begun(stored)
+                ahead.pop(current, None)
+            if _is_wanted(stored, unit) and begun.add(unit):
+                yield replayer.replay(unit, linked)
     for missing in _missing(stored, current, begun):
         yield replayer.replay(missing, None)
     for row in ahead:

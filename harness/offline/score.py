@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from itertools import chain
 from typing import TypeAlias
 
@@ -177,17 +178,18 @@ class _Scoring:
         rows: list[Row] = []
         model: str | None = None
         units = ModelUnits(self._scorer, self._grading)
-        async for replayed in replay_units(self._store, self._stored, self._replayer):
-            if model is not None and replayed.unit.model != model:
-                rows += units.rows()
-                units = ModelUnits(self._scorer, self._grading)
-            model = replayed.unit.model
-            self._changes.note(replayed)
-            if self._graded is not None:
-                self._graded.note(replayed)
-            numbers = units.add(replayed, self._case_errors[replayed.unit.condition])
-            for take in self._on_unit:
-                take(replayed, numbers)
+        async with aclosing(replay_units(self._store, self._stored, self._replayer)) as stream:
+            async for replayed in stream:
+                if model is not None and replayed.unit.model != model:
+                    rows += units.rows()
+                    units = ModelUnits(self._scorer, self._grading)
+                model = replayed.unit.model
+                self._changes.note(replayed)
+                if self._graded is not None:
+                    self._graded.note(replayed)
+                numbers = units.add(replayed, self._case_errors[replayed.unit.condition])
+                for take in self._on_unit:
+                    take(replayed, numbers)
         return [*rows, *units.rows()]
 
     async def _common_cases(self, models: Sequence[Row]) -> dict[str, CommonCases]:
@@ -206,16 +208,17 @@ class _Scoring:
             for row in models
             if row.condition in shared and not row.incomplete and row.n_cases > 0
         }
-        async for replayed in replay_units(self._store, self._stored, self._replayer):
-            place = self._scorer.cases.place(replayed.unit.case_id)
-            unasked = self._case_errors[replayed.unit.condition]
-            for condition, member in targets(replayed.unit.condition, self._scorer.together):
-                columns = compared.get((replayed.unit.model, condition))
-                if columns is not None and place in shared[condition] and place not in unasked:
-                    numbers = numbers_of(self._scorer, replayed, self._scorer.case(place), self._grading)
-                    columns.add(
-                        place, replayed.unit.repeat, replayed.result.outcome, numbers, member=member
-                    )
+        async with aclosing(replay_units(self._store, self._stored, self._replayer)) as stream:
+            async for replayed in stream:
+                place = self._scorer.cases.place(replayed.unit.case_id)
+                unasked = self._case_errors[replayed.unit.condition]
+                for condition, member in targets(replayed.unit.condition, self._scorer.together):
+                    columns = compared.get((replayed.unit.model, condition))
+                    if columns is not None and place in shared[condition] and place not in unasked:
+                        numbers = numbers_of(self._scorer, replayed, self._scorer.case(place), self._grading)
+                        columns.add(
+                            place, replayed.unit.repeat, replayed.result.outcome, numbers, member=member
+                        )
         found = {condition: CommonCases(len(places), {}) for condition, places in shared.items()}
         for (model, condition), columns in compared.items():
             found[condition].values[model] = self._value(columns.units(), condition)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -86,16 +87,17 @@ async def follow(store: Store, options: RunOptions) -> Followed:
     lost = 0
     if step.shows_media:
         places = await media_places(store, get_benchmark(step.benchmark), stored.cases.cases, folder)
-    async for replayed in replay_units(store, stored, Replayer(stored)):
-        if not chosen.has(replayed):
-            continue
-        made = _made(step, stored, replayed)
-        if isinstance(made, NoCase):
-            skipped[replayed.unit.model, replayed.unit.condition, made.why] += 1
-        else:
-            case = with_places(made, places) if made.media else made
-            lost += case.problem is not None
-            spool.append(case)
+    async with aclosing(replay_units(store, stored, Replayer(stored))) as stream:
+        async for replayed in stream:
+            if not chosen.has(replayed):
+                continue
+            made = _made(step, stored, replayed)
+            if isinstance(made, NoCase):
+                skipped[replayed.unit.model, replayed.unit.condition, made.why] += 1
+            else:
+                case = with_places(made, places) if made.media else made
+                lost += case.problem is not None
+                spool.append(case)
     cases = spool.finish()
     if lost and lost == len(cases):
         # Kept as a run, it would hold the step's name with cases that nobody can be asked about.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import aclosing
 from typing import cast
 
 from harness.benchmarks.case_steps import SOURCE_CASE
@@ -30,14 +31,15 @@ async def translations(store: Store, run: Run) -> tuple[dict[str, Translation], 
             f"translate{first}`"
         )
     found: dict[str, tuple[int, Translation]] = {}
-    async for replayed in replay_units(store, stored, Replayer(stored)):
-        if replayed.result.outcome not in USABLE:
-            continue
-        case = stored.case_index.case(stored.case_index.place(replayed.unit.case_id))
-        source, repeat = cast("str", case.reference[SOURCE_CASE]), replayed.unit.repeat
-        if source not in found or repeat < found[source][0]:
-            english = str(replayed.result.prediction).strip()
-            found[source] = repeat, Translation(case.fields["history"], english)
+    async with aclosing(replay_units(store, stored, Replayer(stored))) as stream:
+        async for replayed in stream:
+            if replayed.result.outcome not in USABLE:
+                continue
+            case = stored.case_index.case(stored.case_index.place(replayed.unit.case_id))
+            source, repeat = cast("str", case.reference[SOURCE_CASE]), replayed.unit.repeat
+            if source not in found or repeat < found[source][0]:
+                english = str(replayed.result.prediction).strip()
+                found[source] = repeat, Translation(case.fields["history"], english)
     models = ", ".join(sorted(stored.manifest.models))
     note = f"history_en translated by {models} (run {run.name}, digest {run.digest[:12]})"
     return {source: one for source, (_, one) in found.items()}, Translator(note, stored.manifest.simulated)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ import pytest
 from medlay_examples import EXPERT, LAY, line, write
 from PIL import Image
 
-from harness.benchmarks.medlay.cases import check_cases, load_cases
+from harness.benchmarks.medlay.cases import check_cases, load_cases, region_of
 from harness.benchmarks.medlay.modalities import MODALITIES
-from harness.errors import CaseFileError
+from harness.benchmarks.medlay.roi import image_part
+from harness.errors import CaseFileError, MediaError
 from harness.media import Media
 from harness.media_reading import MediaReader
 
@@ -153,3 +155,16 @@ def test_memory_does_not_grow_with_the_captions_of_many_cases(tmp_path: Path) ->
         assert cases[count - 1].fields["expert_caption"].startswith(f"{count - 1} ")
     # A line has 1.6 KB; what is kept of a case are its id and where it stands, some 500 bytes.
     assert min(peaks[2_500]) - min(peaks[500]) < 2_000 * 700, peaks
+
+
+@pytest.mark.parametrize("roi", ["1,2,3", "1,2,3,x", "-1,2,3,4", "\u0661,2,3,4", f"{'9' * 5_000},2,3,4"])
+def test_a_stored_region_that_cannot_be_read_is_none_and_its_image_is_not_sent_without_a_box(
+    tmp_path: Path, roi: str
+) -> None:
+    write(tmp_path, line())
+    (case,) = load_cases(tmp_path).cases
+    assert region_of(case) == (2, 3, 12, 9)
+    torn = replace(case, fields={**case.fields, "roi": roi})
+    assert region_of(torn) is None
+    with pytest.raises(MediaError, match="the region of case 'a' is not four whole numbers"):
+        image_part(torn)

@@ -14,6 +14,7 @@ from radm_graded import FIVE
 from radm_graded import case as ranked_case
 
 from harness.benchmarks.base import Case
+from harness.benchmarks.radm.tiers import Tiers
 from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.triage.taxonomy import answer_of
 from harness.canonical import JSON
@@ -163,7 +164,10 @@ def test_five_diagnoses_have_their_tiers_and_their_score_where_all_are_graded() 
     (part,) = found.parts
     assert isinstance(part, Ranked)
     assert [rank.right for rank in part.ranks] == [False, True, False, True, False]
-    assert "tier 2: partial, with location or cause" in words(html(found))
+    for rank in part.ranks:
+        asked = next(one for one in Tiers.questions[0].options if one.value == tiers[f"tier_{rank.rank}"])
+        assert rank.grade is not None and asked.label in rank.grade and asked.help in rank.grade
+    assert "tier 2, partial: the disease with its location or its cause, not both" in words(html(found))
 
 
 def test_diagnoses_that_nobody_graded_are_neither_right_nor_wrong() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import random
 import shutil
@@ -34,6 +35,7 @@ from harness.web.viewing.filters import Filters
 from harness.web.viewing.index_reading import BATCH, IndexReader
 from harness.web.viewing.index_scores import current_score
 from harness.web.viewing.library import Library
+from harness.web.viewing.shelf import Shelf
 from harness.web.viewing.unit_index import UnitIndex
 
 CASES = [case(f"c{number}", SCALING) for number in range(6)]
@@ -293,3 +295,39 @@ async def test_units_are_right_or_wrong_by_the_grades_that_stand(answered: Path)
         assert index.reading == (len(index) - 1, len(index))
         await reader.fill(scores=False)
         assert index.glance_at(0).right is True
+
+
+@pytest.mark.parametrize("place", ["look", "fill"])
+async def test_an_unforeseen_fault_of_a_look_is_told_without_its_text(
+    built: Built, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, place: str
+) -> None:
+    unheard: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, told: unheard.append(told))
+    broken = asyncio.Event()
+
+    async def fault(*_given: Any, **_options: Any) -> None:
+        broken.set()
+        raise KeyError("words of a case")
+
+    shelf = Shelf(built.store)
+    with monkeypatch.context() as patched:
+        patched.setattr(IndexReader, place, fault)
+        if place == "look":
+            await shelf.index("latest")
+            await built.valid(unit("c2"), SCALING)
+            await built.store.end_session(built.session, 1)
+            (held,) = [task.result() for task in shelf._held.values()]
+            held.next_look = 0.0
+        await shelf.index("latest")
+        await asyncio.wait_for(broken.wait(), 10)
+        await asyncio.sleep(0)
+    gc.collect()
+    assert unheard == [] and "words" not in caplog.text
+    (told,) = [one.getMessage() for one in caplog.records if "KeyError" in one.getMessage()]
+    assert told.startswith("error: ") and f"run {built.run.id}" in told and "(shelf.py:" in told
+    if place == "look":
+        held.next_look = 0.0
+        await shelf.index("latest")
+        await asyncio.wait([one for one in [held.looking] if one is not None] or [held.filling])
+        assert "a:c2" in await ids(held.index, outcome=("valid",)), "the next look takes what this one left"
+    shelf.stop()

@@ -256,7 +256,7 @@ async def test_the_box_stands_in_pixels_of_the_image_upright(tmp_path: Path) -> 
         assert '<rect x="2" y="30" width="10" height="8">' in page
 
 
-@pytest.mark.parametrize("roi", ["", "1,2,3", "1,2,3,x", "-1,2,3,4", "\u0661,2,3,4"])
+@pytest.mark.parametrize("roi", ["", "1,2,3", "1,2,3,x", "-1,2,3,4", "\u0661,2,3,4", f"{'9' * 5_000},2,3,4"])
 async def test_what_is_no_box_is_none(tmp_path: Path, roi: str) -> None:
     case = case_with(saved(tmp_path), fields={"roi": roi})
     async with media_site(tmp_path, case) as site:

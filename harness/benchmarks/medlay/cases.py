@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +33,8 @@ EXPERT: Final = "expert_caption"
 ROI: Final = "roi"
 """The field with the region of interest as four numbers, "10,20,30,40"; empty where it is drawn already."""
 
+_REGION: Final = re.compile(",".join(["([0-9]{1,9})"] * 4))
+
 _FIELDS: Final = Fields(
     required=("id", "image", "roi", "modality", "expert_caption", "lay_caption"),
     optional=("concepts", "group", "tags"),
@@ -57,10 +60,16 @@ def check_cases(folder: Path) -> list[str]:
     return check_folder(folder, replace(case_form(), case=_looked_at))
 
 
-def region_of(case: Case) -> tuple[int, ...] | None:
-    """Return the region of a case, or of a step's case, as x0, y0, x1, y1 in pixels; None: drawn already."""
-    written = case.fields[ROI]
-    return tuple(map(int, written.split(","))) if written else None
+def region_of(case: Case) -> tuple[int, int, int, int] | None:
+    """Return the region of a case, or of a step's case, as x0, y0, x1, y1 in pixels of the image upright.
+
+    None: it is drawn already, the case has none, or what stands there is not four whole numbers.
+    """
+    found = _REGION.fullmatch(case.fields.get(ROI, ""))
+    if found is None:
+        return None
+    x0, y0, x1, y1 = map(int, found.groups())
+    return x0, y0, x1, y1
 
 
 def case_form() -> CaseForm:

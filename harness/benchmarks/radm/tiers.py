@@ -19,12 +19,13 @@ from harness.benchmarks.sheets import GradingTask, Option, Sheet, SheetPart, She
 from harness.benchmarks.steps import Answer, NoCase
 from harness.canonical import JSON
 
-_TIERS: Final = (
+TIER_OPTIONS: Final = (
     Option(0, "0", "none", "does not recognise the disease, or names another one"),
     Option(1, "1", "basic recognition", "names the disease or its class rightly, and no more"),
     Option(2, "2", "partial", "the disease with its location or its cause, not both"),
     Option(3, "3", "comprehensive", "the disease with its location and its cause or mechanism"),
 )
+"""What the tiers mean, wherever they are put into words for people."""
 
 
 class Tiers(GradingTask):
@@ -54,7 +55,7 @@ class Tiers(GradingTask):
         "are ours, and 0 is what the paper implies.",
     )
     questions: ClassVar[tuple[SheetQuestion, ...]] = tuple(
-        SheetQuestion(name, f"Candidate {rank}", _TIERS) for rank, name in enumerate(QUESTION_NAMES, 1)
+        SheetQuestion(name, f"Candidate {rank}", TIER_OPTIONS) for rank, name in enumerate(QUESTION_NAMES, 1)
     )
 
     def sheet(self, answer: Answer) -> Sheet | NoCase:

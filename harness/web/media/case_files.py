@@ -6,12 +6,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from harness.benchmarks.medlay.cases import region_of
 from harness.errors import StoreError, UnknownNameError
 from harness.media import Media
 from harness.web.links import Query, whole_number
 from harness.web.media.places import located
 from harness.web.media.serving import asked_for, not_shown
-from harness.web.media.shown import box_of
 from harness.web.media.thumbnails import Box
 from harness.web.viewing.library import Library
 
@@ -54,4 +54,4 @@ async def _medium(library: Library, query: Query) -> tuple[Media, Box | None] | 
     if n >= len(many):
         return None
     (media,) = await located(library.store, stored.benchmark.name, [many[n]])
-    return media, box_of(case)
+    return media, region_of(case)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias, cast
 
 from harness.benchmarks.base import Case
-from harness.benchmarks.medlay.cases import ROI
+from harness.benchmarks.medlay.cases import region_of
 from harness.cache.rows import Exchange, Link
 from harness.cache.store import Store
 from harness.canonical import JSON
@@ -108,7 +108,7 @@ async def case_media(
     for (role, n, _), one in zip(flat, found, strict=True):
         entries = {name: entries.get(one.sha256, []) for name, entries in shown.items()}
         items.append(
-            await _item(one, _title(role, n, case), _address(stored, case, role, n), box_of(case), entries)
+            await _item(one, _title(role, n, case), _address(stored, case, role, n), region_of(case), entries)
         )
     notes = () if case.problem is None else (f"the case cannot be used: {case.problem}",)
     return CaseMedia(tuple(items), notes)
@@ -133,15 +133,6 @@ async def plain_media(
         for place, ((role, n, _), one) in enumerate(zip(flat, found, strict=True))
     ]
     return CaseMedia(tuple(items))
-
-
-def box_of(case: Case) -> Box | None:
-    """Return the region of interest of a case, as x0, y0, x1, y1 in pixels upright; None: it has none."""
-    parts = case.fields.get(ROI, "").split(",")
-    if len(parts) != 4 or not all(part.isascii() and part.isdigit() for part in parts):
-        return None
-    x0, y0, x1, y1 = map(int, parts)
-    return x0, y0, x1, y1
 
 
 def _documents(links: Mapping[str, Links]) -> dict[str, list[bytes]]:

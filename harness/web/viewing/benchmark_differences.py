@@ -13,6 +13,7 @@ from harness.benchmarks.pandent.findings import BY_ID, QUADRANTS, Finding, teeth
 from harness.benchmarks.pandent.questions import REPORT, finding_of
 from harness.benchmarks.radm.answer_forms import KEY
 from harness.benchmarks.radm.ranking import FIFTHS, QUESTION_NAMES, RANKS, fifths, tier_of, tiers_of
+from harness.benchmarks.radm.tiers import TIER_OPTIONS
 from harness.benchmarks.triage.taxonomy import DOMAINS, LABELS, code_of, code_of_labels
 from harness.canonical import JSON
 from harness.phrases import count, listed
@@ -20,12 +21,9 @@ from harness.web.viewing.difference_parts import Difference, LabelGroup, Labels,
 from harness.web.viewing.word_differences import word_difference
 
 TIERS: Final[Mapping[int, str]] = {
-    0: "tier 0: does not name the disease",
-    1: "tier 1: basic recognition",
-    2: "tier 2: partial, with location or cause",
-    3: "tier 3: comprehensive, with both",
+    cast("int", one.value): f"tier {one.key}, {one.label}: {one.help}" for one in TIER_OPTIONS
 }
-"""What the tiers of RadM-Bench mean (`harness.benchmarks.radm.ranking`)."""
+"""What the tiers of RadM-Bench mean, in the words that people grade by."""
 
 
 def triage(case: Case, condition: str, prediction: JSON, grades: Mapping[str, JSON]) -> Difference:

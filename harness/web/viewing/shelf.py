@@ -13,6 +13,7 @@ from typing import Final
 from harness.cache.rows import Run, Session
 from harness.cache.store import Store
 from harness.errors import HarnessError
+from harness.internal_errors import code_lines, kind_and_place
 from harness.offline.stored_run import StoredRun, load_run, models_of
 from harness.settings import Model
 from harness.web.viewing.index_reading import IndexReader
@@ -123,6 +124,8 @@ class Shelf:
             await self._take_changes(held)
         except HarnessError as error:
             _log.warning("run %s cannot be looked at: %s", held.index.stored.run.id, error)
+        except Exception as error:  # noqa: BLE001 - told without its text, which may quote a case
+            _tell("a look at", held, error)
         finally:
             took = time.monotonic() - began
             held.next_look = time.monotonic() + max(_LOOK_EVERY_S, took / _SHARE)
@@ -136,11 +139,11 @@ class Shelf:
             held.reader.forget_settings()
         mark = await self._mark(run.id, stored)
         changed, scored = mark != held.mark, mark[-1] != held.mark[-1]
-        held.mark = mark
         if changed or held.reader.working:
             await held.reader.look()
         if scored:
             await held.reader.regrade()
+        held.mark = mark
         idle = held.filling is None or held.filling.done()
         if idle and (scored or len(held.index.columns.unread)):
             held.filling = asyncio.create_task(self._fill(held, scores=scored))
@@ -155,6 +158,8 @@ class Shelf:
             await held.reader.fill(scores=scores)
         except HarnessError as error:
             _log.warning("answers of run %s cannot be read: %s", held.index.stored.run.id, error)
+        except Exception as error:  # noqa: BLE001 - as above
+            _tell("reading the answers of", held, error)
 
     async def _with_sessions(self, run: Run, sessions: Sequence[Session]) -> StoredRun:
         known = self._stored.pop(run.id, None)
@@ -166,6 +171,11 @@ class Shelf:
         while len(self._stored) > _KEPT_RUNS:
             self._stored.popitem(last=False)
         return known
+
+
+def _tell(what: str, held: _Held, error: Exception) -> None:
+    run = held.index.stored.run.id
+    _log.error("error: %s run %s failed: %s%s", what, run, kind_and_place(error), code_lines(error, _log))
 
 
 def _of_sessions(stored: StoredRun, sessions: Sequence[Session]) -> StoredRun:
