@@ -157,8 +157,9 @@ def main() -> None:
     ending = f"""All of it is made up and says nothing about any real model. The answers lie in
         {Path.cwd().name}/.harness; from there, `harness score NAME` prints every table,
         `harness report NAME --out report` makes a page with figures, `harness compare NAME` says who is
-        better, and `harness explain NAME --case ID --model M` shows each exchange about one case. The
-        command is .venv/bin/harness."""
+        better, and `harness explain NAME --case ID --model M` shows each exchange about one case. `harness
+        view` shows all of it in a browser, and `harness grade radm --task tiers --raters A,B` lets people
+        grade it there. The command is .venv/bin/harness."""
     say(_filled(ending))
 
 

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from harness.cache.database import Transaction
 from harness.cache.parts import StorePart, chunks
 from harness.cache.rows import UnitId
-from harness.cache.tables import GRADE, AnyRow
+from harness.cache.tables import GRADE, UNIT_KEY, AnyRow
 from harness.canonical import JSON, canonical_json, pack, unpack
 from harness.errors import ConfigError, StoreError
 
@@ -85,6 +85,13 @@ class _Addition:
     dry: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Next:
+    addition: _Addition
+    unit: UnitId
+    last: int
+
+
 class GradeStore(StorePart):
     """The grades of all runs."""
 
@@ -102,6 +109,15 @@ class GradeStore(StorePart):
             async with self._database.reading() as connection:
                 return _Sorted(await _said_before(connection, addition), addition).counts
         return await self._writer.submit(_add_all, addition, alone=True)
+
+    async def add_next_grade(self, run_id: int, grade: NewGrade, last: int) -> bool:
+        """Keep a grade by somebody who knows all grades of its unit up to the one with the id `last`.
+
+        False, and nothing is kept, where the unit got another one since: what follows from that one may be
+        that this grade must not be kept. Otherwise as `add_grades`.
+        """
+        addition = _Addition(run_id, [grade], self._clock(), dry=False)
+        return await self._writer.submit(_add_next_all, _Next(addition, grade.unit, last), alone=True)
 
     async def grades(self, run_id: int) -> tuple[Grade, ...]:
         """Return the grade that stands for each unit, question and rater, in their order.
@@ -218,6 +234,21 @@ async def _said_before(connection: AsyncConnection, addition: _Addition) -> list
 
 async def _add_all(transaction: Transaction, additions: Sequence[_Addition]) -> list[GradesAdded]:
     return [await _add(transaction, addition) for addition in additions]
+
+
+async def _add_next_all(transaction: Transaction, wanted: Sequence[_Next]) -> list[bool]:
+    return [await _add_next(transaction, one) for one in wanted]
+
+
+async def _add_next(transaction: Transaction, wanted: _Next) -> bool:
+    run_id, unit = wanted.addition.run_id, wanted.unit
+    named = zip(UNIT_KEY, (run_id, unit.model, unit.condition, unit.case_id, unit.repeat), strict=True)
+    newer = select(GRADE.c.id).where(*(GRADE.c[name] == value for name, value in named))
+    found = await transaction.connection.execute(newer.where(GRADE.c.id > wanted.last).limit(1))
+    if found.first() is not None:
+        return False
+    await _add(transaction, wanted.addition)
+    return True
 
 
 async def _add(transaction: Transaction, addition: _Addition) -> GradesAdded:

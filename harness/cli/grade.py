@@ -49,19 +49,34 @@ class _Deed:
 @click.option("--models", metavar="NAME,..", help="Whose answers. Default: of all models.")
 @click.option("--conditions", metavar="NAME,..", help="Default: all that the task is about.")
 @click.option(
-    "--limit", metavar="N", type=click.IntRange(0), help="Grade N answers, drawn by the seed; 0: all."
+    "--limit",
+    metavar="N",
+    type=click.IntRange(0),
+    help="Grade N answers, drawn by the seed; 0: all. Default: the task's (tiers: all).",
 )
 @click.option(
-    "--calibration", metavar="N", type=click.IntRange(0), help="Sheets that all grade first; 0: no gate."
+    "--calibration",
+    metavar="N",
+    type=click.IntRange(0),
+    help="Sheets that all grade first; 0: no gate. Default: the task's (tiers: 50, others: 0).",
 )
 @click.option(
-    "--threshold", metavar="K", type=click.FloatRange(-1, 1), help="Cohen's kappa that opens full grading."
+    "--threshold",
+    metavar="K",
+    type=click.FloatRange(-1, 1),
+    help="Cohen's kappa that opens full grading. Default: 0.75.",
 )
 @click.option("--seed", metavar="N", type=click.IntRange(0), help="Of all that is drawn. Default: 20050.")
-@click.option("--status", is_flag=True, help="Tell how it stands; serve nothing.")
+@click.option("--status", is_flag=True, help="Tell how it stands (a new one is made); serve nothing.")
 @click.option("--open", "open_reason", metavar="REASON", help="Open full grading by hand; kept with REASON.")
 @click.option("--calibrate-again", is_flag=True, help="Begin another round of calibration, of other answers.")
-@click.option("--new-link", "new_links", multiple=True, metavar="SEAT", help="Replace the link of a rater.")
+@click.option(
+    "--new-link",
+    "new_links",
+    multiple=True,
+    metavar="SEAT",
+    help="Replace the link of a rater, of the consensus or of the lead.",
+)
 @click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option(
     "--port", metavar="N", type=click.IntRange(0, 65535), help="Default: that of last time, else a free one."

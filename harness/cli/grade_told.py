@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _PHASES = {
     "calibration": "calibration goes on",
-    "waiting": "calibration is done; the raters agree too little, and you decide",
+    "waiting": "calibration is done; kappa does not reach the threshold, and you decide",
     "full": "full grading goes on",
     "done": "everything is graded and settled",
 }

@@ -42,6 +42,7 @@ __all__ = [
 
 _GONE: Final = "this answer is being asked for again; there is nothing to grade"
 _SETTLED: Final = "a consensus was found on this answer; its grades stay as they are"
+_TRIES: Final = 100
 
 
 class Desk(Course):
@@ -137,18 +138,20 @@ class Desk(Course):
         `value` is one of the question's options, or text for `COMMENT`. `seen`: that of the sheet that it is
         about. Raises GradeRefusedError where it is not taken, with the reason, StoreError.
         """
-        await self._enter(seat)
-        shown = await self._shown(seat, position)
-        if shown.sheet is None or shown.closed is not None:
-            raise GradeRefusedError(str(shown.closed or shown.told))
-        if seen is not None and seen != shown.seen:
-            raise GradeRefusedError(
-                "there is another answer on this sheet by now; read it again before you grade it"
-            )
-        number = self.order(seat)[position - 1]
-        await self._keep(seat, number, question, taken_value(self.task, question, value))
-        await self.refresh()
-        return await self._shown(seat, position)
+        for _ in range(_TRIES):
+            await self._enter(seat)
+            shown = await self._shown(seat, position)
+            if shown.sheet is None or shown.closed is not None:
+                raise GradeRefusedError(str(shown.closed or shown.told))
+            if seen is not None and seen != shown.seen:
+                raise GradeRefusedError(
+                    "there is another answer on this sheet by now; read it again before you grade it"
+                )
+            number = self.order(seat)[position - 1]
+            if await self._keep(seat, number, question, taken_value(self.task, question, value)):
+                await self.refresh()
+                return await self._shown(seat, position)
+        raise StoreError("this sheet is graded by others all the time; try again")
 
     async def next_open(self, seat: Seat, after: int = 0) -> int | None:
         """Return the first position with something left to say, after one and then from the start."""
@@ -256,7 +259,8 @@ class Desk(Course):
             return "the raters do not differ about this answer"
         return None
 
-    async def _keep(self, seat: Seat, number: int, question: str, value: GradeValue) -> None:
+    async def _keep(self, seat: Seat, number: int, question: str, value: GradeValue) -> bool:
+        """Keep a grade; False where the answer got another one meanwhile, and all must be looked at anew."""
         disputed = {one.question for one in self._disputes(number)}
         if seat.role == "consensus" and question not in {COMMENT, *disputed}:
             raise GradeRefusedError(f"the raters do not differ about {question!r}")
@@ -267,7 +271,8 @@ class Desk(Course):
         newest = self._book.newest_us(number, seat.name, question)
         # A value that was given for an earlier answer is given anew for this one, whatever the clocks say.
         at = max(self._clock(), newest + 1, since) if since and newest < since else None
-        await self.store.add_grades(self.stored.run.id, [NewGrade(unit, seat.name, question, value, at)])
+        grade = NewGrade(unit, seat.name, question, value, at)
+        return await self.store.add_next_grade(self.stored.run.id, grade, self._book.last)
 
     async def _advance(self) -> None:
         """End a round of calibration that all raters have finished, and open full grading if they agree."""

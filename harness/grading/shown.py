@@ -32,11 +32,11 @@ class Overview:
     """Where a grading stands, as a seat may know it.
 
     `phase` is the seat's: "calibration" (sheets of a round to do), "waiting" (a round is done: others are
-    not, or the raters agree too little and the lead must decide), "full", "done". `own`: a rater's progress,
-    of all sheets open to them; None for others. `raters`, `rounds`, `gone`: for the lead alone, else empty; a
-    rater learns nothing of what others did. `disputes` and `settled`: how many questions want a consensus,
-    and how many have one; 0 for raters. `round`: number of the current round of calibration, from 1; 0: there
-    is none.
+    not, or kappa does not reach the threshold and the lead must decide), "full", "done". `own`: a rater's
+    progress, of all sheets open to them; None for others. `raters`, `rounds`, `gone`: for the lead alone,
+    else empty; a rater learns nothing of what others did. `disputes` and `settled`: how many questions want a
+    consensus, and how many have one; 0 for raters. `round`: number of the current round of calibration, from
+    1; 0: there is none.
     """
 
     phase: Phase

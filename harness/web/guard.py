@@ -10,11 +10,8 @@ from __future__ import annotations
 import hmac
 import ipaddress
 import logging
-import os
-import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 from urllib.parse import unquote_plus
 
@@ -23,7 +20,7 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-import harness
+from harness.internal_errors import code_lines, kind_and_place
 from harness.web.links import Query
 from harness.web.pages import page
 from harness.web.request_body import BODY_S, Body
@@ -56,7 +53,6 @@ _NO_LINK: Final = (
     "command again for a new one"
 )
 
-_CODE: Final = Path(harness.__file__).parent
 _log = logging.getLogger(__name__)
 
 
@@ -104,7 +100,7 @@ class Guard:
         except ClientDisconnect:
             return
         except Exception as error:  # noqa: BLE001 - told without its text, which may quote a case
-            _log.error("error: a page failed: %s%s", _kind(error), _where(error))
+            _log.error("error: a page failed: %s%s", kind_and_place(error), code_lines(error, _log))
             if not sending.started:
                 told = "the program failed at this page; the terminal where it was started says where"
                 await _no(500, told)(scope, receive, sending)
@@ -227,20 +223,3 @@ def _without_token(request: HTTPConnection) -> str:
     # Two slashes at the beginning would name another site.
     path = "/" + request.scope["raw_path"].decode("latin-1").lstrip("/\\")
     return f"{path}?{kept}" if kept else path
-
-
-def _kind(error: Exception) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    last = next(
-        (frame for frame in reversed(frames) if Path(frame.filename).is_relative_to(_CODE)), frames[-1]
-    )
-    return (
-        f"{type(error).__name__} in {last.name} ({Path(last.filename).name}:{last.lineno}); please report it"
-    )
-
-
-def _where(error: Exception) -> str:
-    """Return the lines of code that an error came through, for whoever debugs: without what it said."""
-    if not (os.environ.get("HARNESS_DEBUG") or _log.isEnabledFor(logging.DEBUG)):
-        return ""
-    return "\n" + "".join(traceback.format_tb(error.__traceback__)).rstrip()

@@ -15,7 +15,9 @@ from grading_examples import Rater, SmallTask, graded_run, with_small_task
 from stored_run_builder import Plan, answer, built_run, case
 from sweep_kit import Done, finish, harness, spawn
 
+from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.triage.judge import TriageJudge
+from harness.benchmarks.triage.judge_check import JudgeCheck
 from harness.benchmarks.triage.task import Triage
 from harness.cache.rows import UnitId
 from harness.cache.store import Store
@@ -186,7 +188,7 @@ def test_the_gate_is_opened_by_hand_or_tried_again(store: Path) -> None:
 
     at_desk(store, differ)
     told = grade(store, "test-run-small", "--status").out
-    assert "the raters agree too little, and you decide" in told
+    assert "kappa does not reach the threshold, and you decide" in told
     assert "kappa 0.000" in told and "below 0.75" in told
     again = grade(store, "test-run-small", "--calibrate-again", "--status")
     assert "round 2 of calibration, 4 other answers" in again.err
@@ -316,3 +318,19 @@ def test_no_link_is_broken_where_a_terminal_is_narrow(store: Path) -> None:
     assert [len(line) for line in told[69]] == [len("consensus  ") + len(base) + 3 + 32 + 1] * 4
     assert told[None] == told[69]
     assert told[68] == told[30] == [part for line in told[69] for part in line.split()]
+
+
+def test_the_defaults_that_help_tells_are_those_of_the_tasks() -> None:
+    tasks = [
+        task
+        for benchmark in map(get_benchmark, ("medlay", "pandent.normalise", "radm"))
+        for task in benchmark.gradings.values()
+    ]
+    told = " ".join(harness("grade", "--help").out.split())
+    assert {task.name: task.calibration for task in (*tasks, JudgeCheck())} == {
+        "expert": 0, "reader": 0, "audit": 0, "tiers": 50, "judge": 0,
+    }  # fmt: skip
+    assert "Default: the task's (tiers: 50, others: 0)" in told
+    assert {task.threshold for task in tasks} == {0.75} and "Default: 0.75" in told
+    assert [task.name for task in (*tasks, JudgeCheck()) if task.items is None] == ["tiers"]
+    assert "Default: the task's (tiers: all)" in told

@@ -76,6 +76,7 @@ def test_it_prints_a_link_that_opens_and_ends_quietly(a_store: Path, tmp_path: P
     assert link.partition("token=")[2] not in done.err and COMPLAINT not in done.err
 
 
+@pytest.mark.slow
 def test_a_run_is_named_and_its_page_is_linked(a_store: Path, tmp_path: Path) -> None:
     with viewing("latest", "--store", a_store, cwd=tmp_path) as (process, link):
         assert "/run?run=one%20%26%20two&token=" in link
@@ -94,6 +95,7 @@ def test_what_cannot_be_shown_is_told_before_anything_is_served(a_store: Path, t
     assert "http://" not in unknown.out + none.out + taken.out
 
 
+@pytest.mark.slow
 def test_a_host_of_other_machines_is_warned_of(a_store: Path, tmp_path: Path) -> None:
     with viewing("--store", a_store, "--host", "0.0.0.0", cwd=tmp_path) as (process, link):
         port = link.split(":")[2].split("/")[0]

@@ -190,6 +190,62 @@ async def test_a_store_that_fails_all_the_same_ends_the_session_as_without_words
             await store.append(an_exchange(), session=session, serve=True)
 
 
+CANNOT = "note: what this session is doing cannot be watched"
+
+
+async def test_a_fault_in_what_is_told_is_said_once_and_hides_nothing_of_the_block(
+    tmp_path: Path,
+) -> None:
+    said: list[str] = []
+
+    def broken() -> Mapping[str, JSON]:
+        raise RuntimeError("words of a case")
+
+    async with await Store.open(str(tmp_path / "store.sqlite3")) as store:
+        _, session = await a_session(store)
+        async with telling(store, session, broken, said.append):
+            await asyncio.sleep(0)
+        with pytest.raises(ZeroDivisionError):
+            async with telling(store, session, broken, said.append):
+                await asyncio.sleep(0)
+                raise ZeroDivisionError
+        assert len(said) == 2, "once for each"
+        for note in said:
+            assert note.startswith(f"{CANNOT}: RuntimeError in keep_telling (live_telling.py:")
+            assert "words" not in note
+
+
+async def test_a_fault_at_the_last_word_alone_and_one_of_the_warning_hide_nothing_either(
+    tmp_path: Path,
+) -> None:
+    said: list[str] = []
+    at_work, told = True, asyncio.Event()
+
+    async def sleep(seconds: float) -> None:
+        told.set()
+        await asyncio.Event().wait()
+
+    def state() -> Mapping[str, JSON]:
+        if at_work:
+            return {}
+        raise KeyError("words of a case")
+
+    def dumb(told: str) -> None:
+        said.append(told)
+        raise OSError("the terminal is gone")
+
+    async with await Store.open(str(tmp_path / "store.sqlite3")) as store:
+        _, session = await a_session(store)
+        with pytest.raises(ZeroDivisionError):
+            async with telling(store, session, state, dumb, sleep=sleep):
+                await told.wait()
+                at_work = False
+                raise ZeroDivisionError
+    [note] = said
+    assert note.startswith(f"{CANNOT}: KeyError in tell_last (live_telling.py:")
+    assert "words" not in note
+
+
 def a_row(ended: int | None = None) -> Session:
     return Session(1, 1, 0, ended, None if ended is None else 0, {})
 

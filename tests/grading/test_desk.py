@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import pytest
 from grading_examples import (
@@ -176,6 +177,61 @@ async def test_a_consensus_locks_nobody_out_of_what_they_have_not_said_yet(tmp_p
         assert await carol.all_open() == 12 and (await third.overview(carol.seat)).phase == "done"
 
 
+async def check_a_consensus_meanwhile(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A consensus that another server saves between a rater's click and its commit closes the answer."""
+    async with await Store.open(url) as store, await Store.open(url, create=False) as other:
+        built = await build(store, Plan([case("c000")], models=("alpha",)))
+        await answered(built, 1, ("alpha",))
+        made = await make_grading(store, built.run, wanted(calibration=0))
+        desk, elsewhere = await Desk.open(store, made), await Desk.open(other, made)
+        alice, bob, consensus = Rater(desk, "alice"), Rater(desk, "bob"), seat(desk, "consensus")
+        await alice.all_open({0: 1})
+        await bob.all_open()
+        plain = store._writer.submit
+
+        async def late(*args: Any, **options: Any) -> Any:
+            monkeypatch.setattr(store._writer, "submit", plain)
+            await elsewhere.grade(consensus, 1, "right", 1)
+            return await plain(*args, **options)
+
+        monkeypatch.setattr(store._writer, "submit", late)
+        with pytest.raises(GradeRefusedError, match="a consensus was found"):
+            await bob.say_of(0, right=1)
+        kept = [(one.rater, one.value) for one in await store.grades(built.run.id) if one.question == "right"]
+        assert kept == [("alice", 1), ("bob", 0), ("consensus", 1)]
+
+
+async def test_a_consensus_saved_meanwhile_closes_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await check_a_consensus_meanwhile(str(tmp_path / "store.sqlite3"), monkeypatch)
+
+
+async def test_a_consensus_saved_meanwhile_on_postgres_closes_the_answer(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await check_a_consensus_meanwhile(postgres.new_store(), monkeypatch)
+
+
+async def test_a_grade_of_another_answer_meanwhile_is_in_nobodys_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with graded_run(tmp_path) as built:
+        _, alice, bob = await open_desk(built)
+        writes: list[object] = []
+        plain = built.store._writer.submit
+
+        async def noted(*args: Any, **options: Any) -> Any:
+            writes.append(args)
+            if len(writes) == 1:
+                await bob.say_of(4, right=1)
+            return await plain(*args, **options)
+
+        monkeypatch.setattr(built.store._writer, "submit", noted)
+        await alice.say_of(5, right=1)
+        assert len(writes) == 2 and len(await built.store.grades(built.run.id)) == 2
+
+
 async def test_of_an_averaged_question_only_far_apart_points_are_shown_and_none_is_needed(
     tmp_path: Path,
 ) -> None:
@@ -328,6 +384,7 @@ async def test_two_servers_on_one_file(tmp_path: Path) -> None:
     await check_two_servers(str(tmp_path / "store.sqlite3"))
 
 
+@pytest.mark.slow
 async def test_two_servers_on_postgres(postgres: PostgresServer) -> None:
     await check_two_servers(postgres.new_store())
 

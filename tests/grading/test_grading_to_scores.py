@@ -88,6 +88,7 @@ async def grade_everything(store: Path, name: str) -> tuple[Tiers, Tiers, Tiers]
         return said["alice"], said["bob"], final
 
 
+@pytest.mark.slow
 def test_the_scores_are_those_of_what_raters_agreed_on(store: Path) -> None:
     made = grade(store, "night", "--task", "tiers", "--raters", "alice,bob", "--calibration", "6", "--status")
     assert "first all raters grade the same 6 sheets" in made.err
@@ -126,6 +127,7 @@ def test_the_scores_are_those_of_what_raters_agreed_on(store: Path) -> None:
         assert found["graded.share"]["value"] == 1.0
 
 
+@pytest.mark.slow
 def test_grades_go_out_as_files_and_come_in_elsewhere_with_the_same_scores(store: Path, night: Path) -> None:
     grade(store, "night", "--task", "tiers", "--raters", "alice,bob", "--calibration", "6", "--status")
     asyncio.run(grade_everything(store, "night-tiers"))

@@ -150,6 +150,7 @@ def place_of(folder: Path, case_id: str) -> str:
     return f"g{list(dict.fromkeys(groups.values())).index(groups[case_id]):05}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 def test_means_of_points_are_those_of_the_export(lay: Path, model: str) -> None:
     run, said = rescored(lay, "run"), exported(lay, "run")
@@ -252,6 +253,7 @@ def test_raters_of_points_agree_as_scikit_learn_says(lay: Path) -> None:
         assert there["kappa_threshold"] is None and there["reaches_threshold"] is None
 
 
+@pytest.mark.slow
 def test_the_tables_show_the_points_of_those_who_have_some(lay: Path) -> None:
     text = harness("score", "run", *store_of(lay)).out
     assert "agreement of rad-a and rad-b (expert) with each other" in " ".join(text.split())
@@ -323,6 +325,7 @@ def source_case(case_id: str) -> str:
     return case_id.split("|")[2]
 
 
+@pytest.mark.slow
 def test_shares_of_audits_are_those_of_the_export(restated: Path) -> None:
     before = rescored(restated, "step")
     grades = list(audits(before.records))

@@ -209,6 +209,7 @@ def elsewhere(site: Site) -> Iterator[Site]:
         yield Site(other.url.replace("127.0.0.1", "localhost"), None, other.loop)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", [True, False])
 def test_the_link_in_a_mail_opens_the_page(
     browser: Browser, site: Site, elsewhere: Site, script: bool

@@ -326,3 +326,21 @@ async def test_a_row_says_how_its_answer_compares_and_what_it_is_worth_scored_or
             )  # fmt: skip
             page = await pages.whole(link("/units", run="test-run"))
             assert "exactly the reference (1 label)" in page and "1 extra" not in page
+
+
+async def test_right_and_wrong_are_counted_as_the_rows_that_were_just_read_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing but the page reads answers here, and it waits for them."""
+
+    async def nothing(_reader: object, *, scores: bool) -> None: ...
+
+    monkeypatch.setattr("harness.web.viewing.index_reading.IndexReader.fill", nothing)
+    monkeypatch.setattr("harness.web.viewing.library.PATIENCE_S", 30.0)
+    async with built_run(tmp_path, Plan([case("c1", SCALING), case("c2", FILLING)])) as built:
+        await built.valid(UnitId("alpha", "both", "c1"), SCALING)
+        await built.valid(UnitId("alpha", "both", "c2"), SCALING)
+        async for pages in opened(built.store):
+            page = await pages.get(link("/units", run="test-run"))
+    counts = re.findall(r'right=(?:yes|no|none)">.*?choice-count">(\d+)<', page)
+    assert counts == ["1", "1", "0"] and "not read yet" not in page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from bulk_run import bulk_plan, fill
 from page_browser import AXE, CHROMIUM, DESK, PHONE
 from playwright.sync_api import Page, expect, sync_playwright
+from site_checks import ZOOMED
 from stored_run_builder import built_run
 from web_site import Site, view_site
 
@@ -104,7 +106,7 @@ def test_without_scripts_links_and_the_form_do_the_same(chromium: object, site: 
 
 
 @pytest.mark.skipif(not AXE.is_file(), reason="needs axe-core")
-@pytest.mark.parametrize("size", [PHONE, DESK])
+@pytest.mark.parametrize("size", [PHONE, ZOOMED, DESK])
 @pytest.mark.parametrize("path", ["/", "/run?run=night", "/units?run=night&model=beta&text=patient"])
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(
     chromium: object, site: Site, path: str, size: tuple[int, int]
@@ -116,3 +118,25 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(
     found = page.evaluate("axe.run().then(found => found.violations.map(one => [one.id, one.nodes[0].html]))")
     assert not found
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+
+
+def test_on_a_phone_all_that_is_known_of_a_unit_is_seen_at_once_and_no_key_is_hinted_at(
+    chromium: object, site: Site
+) -> None:
+    context = chromium.new_context(  # type: ignore[attr-defined]
+        viewport={"width": PHONE[0], "height": PHONE[1]}, has_touch=True, is_mobile=True
+    )
+    page: Page = context.new_page()
+    page.goto(site.link("/units?run=night&outcome=valid"))
+    page.goto(f"{site.url}/units?run=night&outcome=valid")
+    row = page.get_by_role("row").nth(1)
+    expect(row.get_by_role("rowheader")).to_be_visible()
+    cells = row.get_by_role("cell").all()
+    assert len(cells) >= 4
+    for cell in cells:
+        box = cell.bounding_box()
+        assert box is None or (box["x"] >= 0 and box["x"] + box["width"] <= PHONE[0])
+    expect(row.locator(".beginning")).to_contain_text(re.compile("missing|exactly the reference"))
+    for hint in (".keys", "[data-keys-help]", ".pages kbd"):
+        expect(page.locator(hint).first).to_be_hidden()
+    context.close()

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 from live_pages import sweep
-from page_browser import AXE, DESK, LOOKS, PHONE, Look, a_browser
+from page_browser import AXE, DESK, PHONE, Look, a_browser
 from playwright.sync_api import Browser, Page, expect
 from scripted_replies import Arrival, Behaviour, Script
 from scripted_server import ScriptedServer
+from site_checks import PAGE_LOOKS
 from sweep_kit import (
     finish,
     right_answer,
@@ -198,7 +199,7 @@ def test_live_pages_fit_any_width_and_have_nothing_serious_by_axe(browser: Brows
             assert finish(process).code == 0
     script = AXE.read_text(encoding="utf-8")
     with served(tmp_path / "store.sqlite3") as url:
-        for look in LOOKS:
+        for look in PAGE_LOOKS:
             context = browser.new_context(
                 viewport={"width": look.width, "height": look.height},
                 color_scheme="dark" if look.dark else "light",

@@ -76,6 +76,7 @@ async def status(folder: Path) -> Any:
     return (await command("status", "latest", "--json", "--store", folder / "store.sqlite3")).json
 
 
+@pytest.mark.slow
 async def test_a_sweep_is_watched_from_its_first_request_to_its_end_and_does_not_notice(
     tmp_path: Path,
 ) -> None:
@@ -110,6 +111,7 @@ async def test_a_sweep_is_watched_from_its_first_request_to_its_end_and_does_not
     assert (await command("store", "verify", "--store", place)).code == 0
 
 
+@pytest.mark.slow
 async def test_a_wait_that_the_provider_told_is_shown_until_when_and_a_kill_for_what_it_is(
     tmp_path: Path,
 ) -> None:
@@ -146,6 +148,7 @@ async def test_a_wait_that_the_provider_told_is_shown_until_when_and_a_kill_for_
         assert "an unknown end: it was killed" in told
 
 
+@pytest.mark.slow
 async def test_failures_by_kind_units_and_an_interruption_are_told(tmp_path: Path) -> None:
     write_cases(tmp_path / "data", 8)
     place = tmp_path / "store.sqlite3"
@@ -178,6 +181,7 @@ async def test_failures_by_kind_units_and_an_interruption_are_told(tmp_path: Pat
     assert "6 of 8" in said
 
 
+@pytest.mark.slow
 async def test_two_sessions_on_one_run_are_told_apart_and_added_up(tmp_path: Path) -> None:
     write_cases(tmp_path / "data", 8)
     place = tmp_path / "store.sqlite3"

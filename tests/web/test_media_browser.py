@@ -12,6 +12,7 @@ from clip_examples import written_clip
 from media_site import case_with, looking, noted, request_with, saved
 from page_browser import DESK, LOOKS, Look, Opened, a_browser, axe
 from playwright.sync_api import Browser, Page
+from site_checks import PAGE_LOOKS
 from starlette.applications import Starlette
 from stored_run_builder import Plan, built_run
 from web_site import Site, served
@@ -30,7 +31,7 @@ QUICK = {("images", LOOKS[1]), ("clip", LOOKS[2])}
 LOOKED_AT = [
     pytest.param(case, look, id=f"{case}-{look}", marks=[] if (case, look) in QUICK else pytest.mark.slow)
     for case in ("images", "clip")
-    for look in LOOKS
+    for look in PAGE_LOOKS
 ]
 DAYLIGHT = Look(*DESK, dark=False)
 TEXT = "The marked area shows a dark spot in the upper right part of the liver. " * 12

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from page_browser import AXE, LOOKS, Look, a_browser
 from playwright.sync_api import Browser, Page
+from site_checks import ZOOMED
 from stored_run_builder import EXTRACTION, FILLING, SCALING, Plan, answer, built_run
 from web.test_unit_page import HOSTILE, UNIT, with_image
 from web_site import Site, view_site
@@ -111,7 +112,7 @@ def test_the_parts_of_an_exchange_come_when_they_are_opened(window: Window, site
     assert window.said == []
 
 
-@pytest.mark.parametrize("window", LOOKS[1:3], ids=str, indirect=True)
+@pytest.mark.parametrize("window", [*LOOKS[1:3], Look(*ZOOMED, False)], ids=str, indirect=True)
 @pytest.mark.parametrize("path", ["/unit", "/case", "/exchange"])
 def test_a_page_fits_is_quiet_and_can_be_used_by_everyone(window: Window, site: Site, path: str) -> None:
     page = window.page

@@ -24,7 +24,7 @@ from harness.web.pages import page
 _DECIMALS: Final = 3
 _HEADINGS: Final = {
     "calibration": "Calibration is going on",
-    "waiting": "The raters agree too little: you decide",
+    "waiting": "Kappa does not reach the threshold: you decide",
     "full": "Full grading is open",
     "done": "Everything is graded and settled",
 }
@@ -32,7 +32,7 @@ _HEADINGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Kappa:
-    """One line of a table of agreement, in words."""
+    """One line of a table of agreement, in words. `value` is kappa itself; None: there is none."""
 
     who: str
     what: str
@@ -41,6 +41,7 @@ class Kappa:
     share: str
     n: int
     reason: str
+    value: float | None
 
 
 def routes() -> list[Route]:
@@ -66,7 +67,6 @@ async def _overview(request: Request) -> Response:
         plan=desk.plan,
         rounds=[(number, one, list(_kappas(one.pairs))) for number, one in enumerate(found.rounds, 1)],
         threshold=fixed(desk.plan.threshold, 2),
-        reached=lambda one: one.reaches(desk.plan.threshold),
         opened=_opened(desk.state),
         waits=found.phase == "waiting",
         may_open=desk.state.opened is None,
@@ -135,6 +135,7 @@ def _kappa(who: str, what: str, one: Agreement) -> Kappa:
         "-" if one.share is None else percent(one.share),
         one.n,
         one.reason or "",
+        one.kappa,
     )
 
 

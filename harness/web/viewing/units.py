@@ -101,7 +101,10 @@ async def _values(
     pages = max(1, -(-total // PAGE))
     number = min(number, pages)
     rows = looked.rows[(number - 1) * PAGE : number * PAGE].tolist()
+    is_new = any(index.unknown(row, headline=False) for row in rows)
     await library.read(run.name, [row for row in rows if index.unknown(row, headline=True)])
+    if is_new:  # what is chosen from says what the rows say
+        looked = replace(looked, facets=(await index.look(filters)).facets)
     read, ended = index.reading
     return {
         "run": run,
