@@ -49,6 +49,11 @@ class Course:
         """Return the seat that a token opens, by the state as it was read last; None: there is none."""
         return seat_of(self._state.seats, token)
 
+    async def reload(self) -> None:
+        """Take in what others did to links, rounds and the gate. Raises StoreError."""
+        async with self._lock:
+            await self._reload()
+
     async def calibrate_again(self, size: int | None = None) -> None:
         """Begin another round of calibration, of other items; `size` None: of as many as the first.
 

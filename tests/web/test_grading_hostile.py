@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -15,6 +16,9 @@ from PIL import Image
 from playwright.sync_api import Browser
 from radm_night import diagnoses, night
 from site_checks import wrong_with
+
+from harness.cache.store import Store
+from harness.grading.desk import Desk
 
 SCRIPT = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 LONG = "a long answer " * 14_286
@@ -126,6 +130,22 @@ def test_whoever_has_no_seat_is_told_the_same(shared: GradingSite, client: httpx
         assert client.get(shared.site.url + path).status_code == 404
 
 
+def test_a_link_that_another_process_replaced_opens_nothing_and_the_new_one_does(
+    store: Path, site: GradingSite, client: httpx.Client
+) -> None:
+    async def replaced(name: str) -> str:
+        async with await Store.open(str(store), create=False) as opened:
+            desk = await Desk.open(opened, (await opened.gradings())[0])
+            return (await desk.replace_link(name)).token
+
+    for name, path in [("lead", "export?format=csv"), ("alice", "sheet/1"), ("lead", "decide")]:
+        before, now = site.link(name), f"{site.site.url}/g/{site.site.run(replaced(name))}/"
+        form = {"what": "again", "size": "x"}
+        ask = partial(client.post, data=form) if path == "decide" else client.get
+        assert ask(before + path).status_code == 403
+        assert ask(now + path).status_code == (409 if path == "decide" else 200)
+
+
 @pytest.mark.parametrize("name", ["alice", "consensus"])
 def test_a_link_opens_the_pages_of_its_seat_alone(
     shared: GradingSite, client: httpx.Client, name: str
@@ -176,6 +196,7 @@ def test_forms_that_are_none_are_refused(shared: GradingSite, client: httpx.Clie
     for form, status in [
         ({"seen": seen, "tier_1": "4"}, 409),
         ({"seen": seen, "tier_1": ""}, 409),
+        ({"seen": seen, "tier_6": "1"}, 409),
         ({"seen": "other", "tier_1": "1"}, 409),
         ({"tier_1": "1"}, 409),
         ({"seen": seen, "comment": "x" * 10_001}, 409),

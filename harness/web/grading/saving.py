@@ -55,6 +55,8 @@ async def _keep(who: Seated, before: Shown, form: Mapping[str, str]) -> Mapping[
 
 def _values(who: Seated, form: Mapping[str, str]) -> Mapping[str, JSON]:
     found: dict[str, JSON] = {}
+    if form.keys() - {"seen", "then", COMMENT, *(one.name for one in who.desk.task.questions)}:
+        raise GradeRefusedError("this sheet has no such question by now; read it again before you grade it")
     for question in who.desk.task.questions:
         if question.name in form:
             try:

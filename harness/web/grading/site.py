@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from starlette.applications import Starlette
@@ -50,14 +51,18 @@ class _Seats:
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        found = self._seated(scope["path_params"]["token"])
+        found = await self._seated(scope["path_params"]["token"])
         if found is None:
             await page("templates/error.html", 403, told=_NO_SEAT)(scope, receive, send)
             return
         scope["state"] = {**scope.get("state", {}), "seated": found}
         await self._pages[found.seat.role](scope, receive, send)
 
-    def _seated(self, token: str) -> Seated | None:
+    async def _seated(self, token: str) -> Seated | None:
+        for desk in self._desks:
+            # What is wrong with a store is told by the pages of a seat, and to no stranger.
+            with suppress(HarnessError):
+                await desk.reload()
         # Every desk is asked, so that the time it takes says nothing of which one knows the link.
         found = [(desk, seat) for desk in self._desks if (seat := desk.seat_of(token)) is not None]
         return Seated(*found[0]) if found else None
