@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
+from unicodedata import normalize
 
 from harness.benchmarks.base import Question
 from harness.benchmarks.sheets import COMMENT
@@ -126,10 +127,12 @@ class GradeCheck:
 
 
 def raters_alike(raters: Iterable[str]) -> list[list[str]]:
-    """Return the names that differ by case or blanks alone, those of each probable person together."""
+    """Return the names that differ by case, blanks or how letters are encoded alone, those of each probable
+    person together.
+    """
     found: dict[str, list[str]] = {}
     for rater in sorted(set(raters)):
-        found.setdefault(" ".join(rater.split()).casefold(), []).append(rater)
+        found.setdefault(normalize("NFKC", " ".join(rater.split()).casefold()), []).append(rater)
     return [names for names in found.values() if len(names) > 1]
 
 

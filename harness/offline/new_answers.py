@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from harness.benchmarks.base import Case
 from harness.benchmarks.steps import Answer, Step, StepCase, id_of_unit
-from harness.cache.rows import LinkedUnit, UnitId
+from harness.cache.rows import Link, LinkedUnit, UnitId
 from harness.cache.store import Store
 from harness.messages import Reply
 from harness.offline.replay import Replayer
@@ -88,11 +88,36 @@ async def answered_since(store: Store, stored: StoredRun, units: Collection[Unit
 
 def answer_since(replayer: Replayer, unit: UnitId, linked: LinkedUnit) -> int | None:
     """Return since when a unit has its answer, microseconds since 1970 UTC; None: all were alike."""
-    replies = [replayer.read(unit, one) for _, one in linked.links]
-    if linked.state.outcome and len({one.text for one in replies if isinstance(one, Reply)}) == 1:
+    replies = [(link, one, replayer.read(unit, one)) for link, one in linked.links]
+    said = [_Said(link, one.id, read.text) for link, one, read in replies if isinstance(read, Reply)]
+    if linked.state.outcome and _alike(said, linked.state.again_after):
         return None
     times = [one.data.started_at_us for _, one in linked.links if one.id > linked.state.again_after]
     return max(times, default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    link: Link
+    id: int
+    text: str
+
+    @property
+    def ask(self) -> tuple[str, int]:
+        return self.link.purpose, self.link.attempt
+
+
+def _alike(said: Collection[_Said], again_after: int) -> bool:
+    """Tell whether a unit was answered in the same words whenever it was asked.
+
+    An answer can take several asks, each in its own words: then each must have got the same ones every time,
+    and the same asks must have been made before and since.
+    """
+    if len({one.text for one in said}) == 1:
+        return True
+    before = {one.ask for one in said if one.id <= again_after}
+    since = {one.ask for one in said if one.id > again_after}
+    return before == since and len({(one.ask, one.text) for one in said}) == len(since)
 
 
 async def _new_answer(

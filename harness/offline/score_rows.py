@@ -317,14 +317,15 @@ def over_repeats(repeats: Sequence[Metrics]) -> Metrics:
 
 
 def _mean(repeats: Sequence[MetricValue]) -> MetricValue:
-    values = [metric.value for metric in repeats if metric.value is not None]
+    known = [metric for metric in repeats if metric.value is not None]
+    values = [metric.value for metric in known if metric.value is not None]
     reasons = [metric.reason for metric in repeats if metric.value is None]
     reason = None
     if reasons:
         reason = f"{len(reasons)} of {len(repeats)} repeats have no value: {reasons[0]}"
     return MetricValue(
         value=math.fsum(values) / len(values) if values else None,
-        n=min(metric.n for metric in repeats),
+        n=min(metric.n for metric in known or repeats),
         reason=reason,
         sd=statistics.stdev(values) if len(values) > 1 else None,
     )

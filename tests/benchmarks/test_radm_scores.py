@@ -85,6 +85,9 @@ def test_a_model_of_which_one_repeat_is_not_graded_has_no_rank() -> None:
     rows = [row("graded", BASIC), row("partly", None)]
     partly = rows[1].as_answered["score"]
     assert (partly.value, partly.reason is None) == (3.0, False)
+    # The n beside a value is of the repeats that it is made of: the other one has none that is graded.
+    graded_only = rows[1].as_answered["graded_only.score"]
+    assert (graded_only.value, graded_only.n) == (3.0, 1)
     ranks = rank_models(rows, "score")
     assert (ranks["graded"].place, ranks["partly"].place) == (1, None)
     assert str(ranks["partly"].reason).startswith("score: 1 of 2 repeats have no value: 1 of 1 answers have")

@@ -18,7 +18,7 @@ from grading_examples import (
     with_small_task,
 )
 from postgres_server import PostgresServer
-from stored_run_builder import Built, Plan, answer, build, case
+from stored_run_builder import Built, Plan, answer, build, built_run, case
 
 from harness.benchmarks.sheets import COMMENT
 from harness.cache.rows import UnitId
@@ -311,6 +311,47 @@ async def test_an_answer_asked_again_and_the_same_keeps_its_grades(tmp_path: Pat
         text = answer(reasoning=f"of {one.model} on {number}")
         await ask_again(built, one, text, now_us() + 3_600_000_000)
         assert await desk.next_open(alice.seat) is None and (await desk.survey()).other_answers == 0
+
+
+async def asked(built: Built, one: UnitId, name: str, *texts: str) -> None:
+    """Ask a unit, once more if it was asked before: the last of these attempts is usable."""
+    state = await built.store.linked_unit(built.run.id, one)
+    after = 0
+    if state is not None:
+        await built.store.mark_again(built.run.id, [one])
+        after = max(exchange.id for _, exchange in state.links)
+    ids = [
+        await built.exchange(one, text, key=f"{name}-{place}", twin=f"{name}-{place}", started_at_us=now_us())
+        for place, text in enumerate(texts)
+    ]
+    links = [(id, "answer", attempt) for attempt, id in enumerate(ids, start=1)]
+    await built.finish(one, UnitOutcome.VALID, links, used=ids, again_after=after)
+
+
+@pytest.mark.parametrize(
+    ("again", "stays"),
+    [
+        (("no JSON", "first"), True),
+        (("no JSON", "second"), False),
+        (("second",), False),
+        (("no JSON either", "first"), False),
+    ],
+)
+async def test_an_answer_of_several_attempts_keeps_its_grades_if_all_are_the_same(  # F12
+    tmp_path: Path, again: tuple[str, ...], stays: bool
+) -> None:
+    words = {name: answer(reasoning=name) for name in ("first", "second")}
+    one = UnitId("alpha", "both", "c000")
+    async with built_run(tmp_path, Plan([case("c000")], models=("alpha",))) as built:
+        await asked(built, one, "once", "no JSON", words["first"])
+        desk = await desk_of(built, raters=("alice",))
+        alice = Rater(desk, "alice")
+        await alice.all_open({0: 1})
+        await asked(built, one, "again", *(words.get(text, text) for text in again))
+        assert (await desk.next_open(alice.seat) is None) is stays
+        if stays:
+            await asked(built, one, "third", words["first"])
+            assert await desk.next_open(alice.seat) == 1, "other asks than before are not held to be alike"
 
 
 async def test_an_answer_that_is_being_asked_again_holds_the_gate_and_nobody_up(tmp_path: Path) -> None:
