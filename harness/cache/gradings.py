@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import ColumnElement, func, insert, select, update
 
 from harness.cache.database import Transaction
 from harness.cache.exchange_rows import packed_json, unpacked_object
@@ -59,8 +59,26 @@ class GradingStore(StorePart):
 
     async def gradings(self) -> Sequence[StoredGrading]:
         """Return all gradings, oldest first."""
+        return await self._those()
+
+    async def grading_named(self, name: str) -> StoredGrading | None:
+        """Return the grading of a name, and read no other one; None: there is none."""
+        found = await self._those(GRADING.c.name == name)
+        return found[0] if found else None
+
+    async def gradings_of(self, run_id: int) -> Sequence[StoredGrading]:
+        """Return the gradings of a run, oldest first."""
+        return await self._those(GRADING.c.run_id == run_id)
+
+    async def grading_names(self) -> Sequence[str]:
+        """Return the names of all gradings, oldest first."""
         async with self._database.reading() as connection:
-            rows = (await connection.execute(select(GRADING).order_by(GRADING.c.id))).all()
+            rows = await connection.execute(select(GRADING.c.name).order_by(GRADING.c.id))
+            return rows.scalars().all()
+
+    async def _those(self, *wanted: ColumnElement[bool]) -> Sequence[StoredGrading]:
+        async with self._database.reading() as connection:
+            rows = (await connection.execute(select(GRADING).where(*wanted).order_by(GRADING.c.id))).all()
         return tuple(map(_read, rows))
 
     async def grading_now(self, grading: StoredGrading) -> StoredGrading:

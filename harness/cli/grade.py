@@ -184,38 +184,38 @@ async def _gradings(store: Store, names: Sequence[str], wanted: GradingWanted) -
     from harness.grading.opening import GradingWanted, check_same, make_grading, name_of
     from harness.grading.plan import read_plan
 
-    known = {one.name: one for one in await store.gradings()}
     if wanted == GradingWanted():
-        return [one for name in names for one in await _known(store, name, known)]
+        return [one for name in names for one in await _known(store, name)]
     if len(names) > 1:
         raise ConfigError("one run at a time is graded anew; name several gradings without further options")
-    if names[0] in known and wanted.task is None and wanted.name is None:
-        grading = known[names[0]]
-        run = next(run for run in await store.runs() if run.id == grading.run_id)
+    named = wanted.task is None and wanted.name is None
+    found = await store.grading_named(names[0]) if named else None
+    if found is not None:
+        run = next(run for run in await store.runs() if run.id == found.run_id)
     else:
         run = await store.find_run(names[0])
-        found = known.get(await name_of(store, run, wanted))
+        found = await store.grading_named(await name_of(store, run, wanted))
         if found is None:
             made = await make_grading(store, run, wanted)
             print_made(made.name, read_plan(made.settings), run.name)
             return [made]
-        grading = found
-    check_same(grading, read_plan(grading.settings), run, wanted)
-    return [grading]
+    check_same(found, read_plan(found.settings), run, wanted)
+    return [found]
 
 
-async def _known(store: Store, name: str, known: dict[str, StoredGrading]) -> Sequence[StoredGrading]:
+async def _known(store: Store, name: str) -> Sequence[StoredGrading]:
     """Return the grading of a name, or those of the run of this name."""
-    if name in known:
-        return [known[name]]
+    named = await store.grading_named(name)
+    if named is not None:
+        return [named]
     try:
         run = await store.find_run(name)
     except UnknownNameError as error:
-        names = (*known, *(run.name for run in await store.runs()))
+        names = (*await store.grading_names(), *(run.name for run in await store.runs()))
         raise UnknownNameError(
             f"there is no grading and no run {name!r}{nearest_or_known(name, names)}"
         ) from error
-    found = [one for one in known.values() if one.run_id == run.id]
+    found = await store.gradings_of(run.id)
     if not found:
         raise ConfigError(
             f"run {run.name!r} is not graded yet; say who grades it, and how: `harness grade {run.name} "

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+import sqlite3
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -267,6 +269,18 @@ def test_a_plan_of_a_later_version_is_refused(store: Path) -> None:
 
     asyncio.run(make())
     assert "another version of harness" in grade(store, "later", "--status", code=1).err
+
+
+def test_a_grading_is_found_without_reading_any_other(store: Path) -> None:
+    grade(store, *MADE)
+    grade(store, *MADE, "--name", "torn")
+    with closing(sqlite3.connect(store)) as database, database:
+        assert database.execute("UPDATE grading SET settings = x'7878' WHERE name = 'torn'").rowcount == 1
+    for wanted in (["test-run-small"], [*MADE]):
+        assert grade(store, *wanted, "--json").json["grading"] == "test-run-small"
+    assert "did you mean 'torn'" in grade(store, "tron", "--status", code=2).err
+    for wanted in (["torn"], ["test-run"], []):
+        assert "damaged" in grade(store, *wanted, "--json", code=1).err
 
 
 def test_the_line_to_other_computers_is_said_not_to_be_encrypted(
