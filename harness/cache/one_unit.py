@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import select
 
 from harness.cache.exchange_rows import unpacked_json
 from harness.cache.grades import Grade, read_grade
-from harness.cache.parts import StorePart
+from harness.cache.parts import StorePart, chunks
 from harness.cache.rows import Link, UnitId, UnitState
-from harness.cache.tables import GRADE, RECORD, UNIT, UNIT_EXCHANGE, UNIT_SCORE
+from harness.cache.tables import GRADE, RECORD, UNIT, UNIT_EXCHANGE, UNIT_SCORE, AnyRow
 from harness.cache.unit_rows import STATE_COLUMNS, read_state, unit_key
 from harness.canonical import JSON, canonical_json
 from harness.outcomes import UnitOutcome
@@ -32,22 +32,31 @@ class KeptScores:
 class OneUnitStore(StorePart):
     """Look-ups by the whole key of a unit."""
 
-    async def unit_links(self, run_id: int, unit: UnitId) -> tuple[UnitState, tuple[Link, ...]] | None:
-        """Return a unit's state and links in order, without its exchanges; None where it was never begun."""
-        key = unit_key(run_id, unit)
-        states = select(*STATE_COLUMNS).where(*(UNIT.c[name] == value for name, value in key.items()))
-        links = (
-            select(UNIT_EXCHANGE)
-            .where(*(UNIT_EXCHANGE.c[name] == value for name, value in key.items()))
-            .order_by(UNIT_EXCHANGE.c.position, UNIT_EXCHANGE.c.exchange_id)
-        )
-        async with self._database.reading() as connection:
-            row = (await connection.execute(states)).one_or_none()
-            linked = (await connection.execute(links)).all()
-        if row is None:
-            return None
-        made = tuple(Link(one.exchange_id, one.purpose, one.attempt, one.used) for one in linked)
-        return read_state(row), made
+    async def links_of_units(
+        self, run_id: int, units: Iterable[UnitId]
+    ) -> dict[UnitId, tuple[UnitState, tuple[Link, ...]]]:
+        """Return state and links, in order, of those of some units that were begun; no exchanges.
+
+        They are found by their key where the units are all that some models, conditions and cases make.
+        """
+        wanted = frozenset(units)
+        models, conditions = ({getattr(unit, name) for unit in wanted} for name in ("model", "condition"))
+        states: list[AnyRow] = []
+        links: list[AnyRow] = []
+        for part in chunks(sorted({unit.case_id for unit in wanted})):
+            for chosen, table, found in (
+                (select(*STATE_COLUMNS), UNIT, states), (select(UNIT_EXCHANGE), UNIT_EXCHANGE, links)
+            ):  # fmt: skip
+                named = (table.c.model.in_(sorted(models)), table.c.condition.in_(sorted(conditions)))
+                here = chosen.where(table.c.run_id == run_id, *named, table.c.case_id.in_(part))
+                async with self._database.reading() as connection:
+                    found += (await connection.execute(here)).all()
+        by_unit: dict[UnitId, list[Link]] = {}
+        for row in sorted(links, key=lambda one: (one.position, one.exchange_id)):
+            unit = UnitId(row.model, row.condition, row.case_id, row.repeat)
+            by_unit.setdefault(unit, []).append(Link(row.exchange_id, row.purpose, row.attempt, row.used))
+        begun = [state for state in map(read_state, states) if state.unit in wanted]
+        return {state.unit: (state, tuple(by_unit.get(state.unit, ()))) for state in begun}
 
     async def states_of_case(
         self, run_id: int, models: Collection[str], conditions: Collection[str], case_id: str

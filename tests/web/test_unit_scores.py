@@ -7,11 +7,13 @@ import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event
 from sweep_kit import harness
-from web_viewing import Page, Viewing, looked_at
+from web_viewing import Page, Viewing, looked_at, viewing
 
 from harness.cache.derived import UnitScore
 from harness.cache.grades import NewGrade
@@ -133,3 +135,39 @@ def test_a_damaged_record_of_a_unit_is_as_if_nobody_had_scored_it(tmp_path: Path
             raw.execute(f"UPDATE record SET {torn}")
         (page,) = _pages(tmp_path, "triage", [unit])
         assert _values(page) == _values(whole) != {}
+
+
+def test_what_steps_say_is_read_at_once_for_all_columns(tmp_path: Path) -> None:
+    names = ("sim/careful", "sim/eager", "sim/steady")
+    store = ("--store", tmp_path / "store.sqlite3")
+    run = ("run", "--benchmark", "radm", "--models", ",".join(names), "--limit", "2", "--name", "night")
+    assert harness(*run, "--reformatter", "none", *store).code in {0, 3}
+    step = ("step", "grade", "night", "--model", "sim/steady", "--name", "graded")
+    assert harness(*step, *store).code in {0, 3}
+    unit = next(iter(_scores(tmp_path, "night")))
+
+    async def look() -> list[tuple[Page, int]]:
+        async with await Store.open(str(store[1]), create=False, only_read=True) as opened:
+            asked: list[str] = []
+            event.listen(
+                opened._database._reader.sync_engine, "before_cursor_execute",
+                lambda _c, _cursor, statement, *_rest: asked.append(statement),
+            )  # fmt: skip
+            found = []
+            async with viewing(opened) as view:
+                for shown in (names[:1], names):
+                    asked.clear()
+                    page = await view.page(
+                        "/case", run="night", case=unit.case_id, condition=unit.condition, show_model=shown
+                    )
+                    found.append((page, sum("FROM unit_exchange" in one for one in asked)))
+            return found
+
+    (one, few), (all_, many) = asyncio.run(look())
+    assert few == many == 2, "of the run, and of the step"
+    for page, shown in ((one, 1), (all_, 3)):
+        columns = re.findall(r"<article.*?</article>", page.html, re.DOTALL)
+        assert len(columns) == shown and all(re.search("tier [0-3], ", one) for one in columns)
+    for name in names:
+        (alone,) = _pages(tmp_path, "night", [replace(unit, model=name)])
+        assert "with what sim/steady said in the step graded" in alone.text

@@ -25,7 +25,7 @@ from harness.web.viewing.library import Library
 from harness.web.viewing.unit_case import case_shown, is_asked
 from harness.web.viewing.unit_difference import Compared, compared, reference_of
 from harness.web.viewing.unit_evidence import UnitRead, UnitReader, asked_unit
-from harness.web.viewing.unit_grades import unit_grades
+from harness.web.viewing.unit_grades import UnitGrades, grades_of_units
 from harness.web.viewing.unit_scores import UnitValue, unit_values
 
 By: TypeAlias = Literal["model", "condition", "repeat"]
@@ -94,9 +94,11 @@ def routes(library: Library) -> list[Route]:
 
 async def _values(library: Library, reader: UnitReader, stored: StoredRun, query: Query) -> dict[str, Any]:
     choice, filters = _choice(stored, query), Filters.carried(query)
+    reads = await reader.read_all(stored, choice.units())
+    graded = await grades_of_units(library, reader, reads)
     columns = [
-        await _column(library, reader, stored, unit, filters, name, len(choice.chosen))
-        for unit, name in zip(choice.units(), choice.chosen, strict=True)
+        await _column(library, read, grades, filters, name, len(reads))
+        for read, grades, name in zip(reads, graded, choice.chosen, strict=True)
     ]
     unit, run = choice.unit, stored.run.name
     found = stored.case_index.case(stored.case_index.place(unit.case_id))
@@ -161,10 +163,9 @@ def _narrowed(query: Query, models: Sequence[str]) -> Query:
 
 
 async def _column(
-    library: Library, reader: UnitReader, stored: StoredRun, unit: UnitId, filters: Filters, name: str, n: int
+    library: Library, read: UnitRead, grades: UnitGrades, filters: Filters, name: str, n: int
 ) -> Column:
-    read = await reader.read(stored, unit)
-    grades = await unit_grades(library, reader, read)
+    stored, unit = read.stored, read.unit
     kept = await library.store.kept_scores(stored.run.id, unit)
 
     def made() -> Column:

@@ -125,34 +125,44 @@ class UnitReader:
 
     async def read(self, stored: StoredRun, unit: UnitId) -> UnitRead:
         """Return a unit of a run with its exchanges. Raises StoreError for more than a damaged one."""
-        store = self._library.store
-        found = await store.unit_links(stored.run.id, unit)
-        if found is None:
-            return await asyncio.to_thread(self._read, stored, unit, None, (), {})
-        state, links = found
-        whole, lost = await self._exchanges(links)
-        linked = LinkedUnit(
-            state, tuple((link, whole[link.exchange_id]) for link in links if link.exchange_id in whole)
-        )
-        runs = await store.run_of_session({one.session for one in whole.values()})
-        return await asyncio.to_thread(self._read, stored, unit, linked, lost, runs)
+        (found,) = await self.read_all(stored, [unit])
+        return found
 
-    async def _exchanges(self, links: Sequence[Link]) -> tuple[Mapping[int, Exchange], Sequence[Lost]]:
-        """Return what can be read; where something cannot, each exchange is read alone."""
-        store, ids = self._library.store, [link.exchange_id for link in links]
+    async def read_all(self, stored: StoredRun, units: Sequence[UnitId]) -> Sequence[UnitRead]:
+        """Return units of a run with their exchanges, in order, all looked up together.
+
+        Raises StoreError for more than a damaged one.
+        """
+        found = await self._library.store.links_of_units(stored.run.id, units)
+        whole, told = await self._exchanges([link for _, links in found.values() for link in links])
+        runs = await self._library.store.run_of_session({one.session for one in whole.values()})
+
+        def made(unit: UnitId) -> UnitRead:
+            if unit not in found:
+                return self._read(stored, unit, None, (), runs)
+            state, links = found[unit]
+            there = ((link, whole[link.exchange_id]) for link in links if link.exchange_id in whole)
+            lost = tuple(Lost(link, told[link.exchange_id]) for link in links if link.exchange_id in told)
+            return self._read(stored, unit, LinkedUnit(state, tuple(there)), lost, runs)
+
+        return await asyncio.to_thread(lambda: [made(unit) for unit in units])
+
+    async def _exchanges(self, links: Sequence[Link]) -> tuple[Mapping[int, Exchange], Mapping[int, str]]:
+        """Return what can be read, and of the others what the store says; then each is read alone."""
+        store, ids = self._library.store, list(dict.fromkeys(link.exchange_id for link in links))
         try:
-            return await store.exchanges(ids), ()
+            return await store.exchanges(ids), {}
         except StoreError:
             whole: dict[int, Exchange] = {}
-            lost = []
-            for link in links:
+            told: dict[int, str] = {}
+            for id in ids:
                 try:
-                    whole |= await store.exchanges([link.exchange_id])
+                    whole |= await store.exchanges([id])
                 except StoreError as error:
-                    lost.append(Lost(link, str(error)))
-            if not whole and len(lost) > 1 and len({one.told for one in lost}) == 1:
+                    told[id] = str(error)
+            if not whole and len(told) > 1 and len(set(told.values())) == 1:
                 raise  # not an exchange, but the store
-            return whole, tuple(lost)
+            return whole, told
 
     def _read(
         self,

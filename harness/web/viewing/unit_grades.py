@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
+from typing import Final
 
 from harness.benchmarks.base import Question
 from harness.benchmarks.case_steps import SOURCE_CASE
 from harness.benchmarks.steps import Answer, Step, StepCase, agreed_grade, id_of_case, id_of_unit, unit_of_id
 from harness.cache.grades import Grade, standing
+from harness.cache.parts import chunks
 from harness.cache.rows import LinkedUnit, UnitId
 from harness.canonical import JSON
 from harness.moments import shown_moment
@@ -17,10 +20,14 @@ from harness.offline.chosen_grades import grading_steps, scored_questions
 from harness.offline.new_answers import answer_since
 from harness.offline.replay import Replayer
 from harness.offline.step_runs import StepRun, source_run, steps_over
+from harness.offline.stored_run import StoredRun
 from harness.outcomes import USABLE
 from harness.web.viewing.beginnings import readable
 from harness.web.viewing.library import Library
 from harness.web.viewing.unit_evidence import UnitRead, UnitReader
+
+_TOGETHER: Final = 64
+"""Units of a step whose exchanges are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +93,28 @@ class About:
 
 async def unit_grades(library: Library, reader: UnitReader, read: UnitRead) -> UnitGrades:
     """Return what people and the steps over this run said of a unit. Raises StoreError."""
+    (found,) = await grades_of_units(library, reader, [read])
+    return found
+
+
+async def grades_of_units(
+    library: Library, reader: UnitReader, reads: Sequence[UnitRead]
+) -> Sequence[UnitGrades]:
+    """Return the same of several units of one run, in order; what steps say of them is read together."""
+    if not reads:
+        return []
+    steps = steps_over(await library.store.runs(), reads[0].stored.run.digest)
+    by_step = [await _said_by(library, reader, step, reads) for step in steps]
+    return [
+        await _grades(library, read, [said for of_step in by_step for said in of_step[place]])
+        for place, read in enumerate(reads)
+    ]
+
+
+async def _grades(library: Library, read: UnitRead, steps: Sequence[StepSaid]) -> UnitGrades:
     store, stored = library.store, read.stored
     history = await store.unit_grade_history(stored.run.id, read.unit)
     since = 0 if not history else await asyncio.to_thread(_since, read)
-    steps = [
-        said
-        for step in steps_over(await store.runs(), stored.run.digest)
-        for said in await _said_by(library, reader, step, read)
-    ]
     lines, questions = _lines(history, since), scored_questions(stored)
     counted = _counted(questions, history, since)
     if counted:
@@ -146,30 +167,42 @@ def _lines(history: Sequence[Grade], since: int) -> list[GradeLine]:
 
 
 async def _said_by(
-    library: Library, reader: UnitReader, step: StepRun, read: UnitRead
-) -> Sequence[StepSaid]:
-    """Return what a step says of a unit, repeat by repeat; nothing where it does not look at it."""
+    library: Library, reader: UnitReader, step: StepRun, reads: Sequence[UnitRead]
+) -> Sequence[Sequence[StepSaid]]:
+    """Return what a step says of each unit, repeat by repeat; nothing of those it does not look at."""
     stored = await library.stored(step.run.digest)
     benchmark = stored.benchmark
+    said: list[list[StepSaid]] = [[] for _ in reads]
     if not isinstance(benchmark, Step):
-        return ()
-    ids = (id_of_unit(read.unit), id_of_case(read.unit.case_id))
-    case_id = next((one for one in ids if stored.case_index.find(one) is not None), None)
-    if case_id is None:
-        return ()
-    found = []
-    for model in sorted(stored.manifest.models):
-        for repeat in range(1, stored.manifest.repeats + 1):
-            own = await reader.read(stored, UnitId(model, stored.conditions[0], case_id, repeat))
-            prediction = own.replayed.result.prediction
-            found.append(
-                StepSaid(
-                    step, own.unit, own.state_name,
-                    None if prediction is None else readable(prediction), _is_old(benchmark, read, own),
-                    {} if prediction is None else benchmark.grades_of(prediction),
-                )
-            )
-    return found
+        return said
+    cases = [_case_of(stored, read.unit) for read in reads]
+    models, repeats = sorted(stored.manifest.models), range(1, stored.manifest.repeats + 1)
+    asked = [
+        UnitId(model, stored.conditions[0], case_id, repeat)
+        for case_id, model, repeat in product(dict.fromkeys(cases), models, repeats)
+        if case_id is not None
+    ]
+    for part in chunks(asked, _TOGETHER):
+        for own in await reader.read_all(stored, part):
+            for place, case_id in enumerate(cases):
+                if case_id == own.unit.case_id:
+                    said[place].append(_step_said(step, benchmark, reads[place], own))
+    return said
+
+
+def _case_of(stored: StoredRun, unit: UnitId) -> str | None:
+    """Return the case by which a step looks at a unit, or at its whole case; None: it does not."""
+    ids = (id_of_unit(unit), id_of_case(unit.case_id))
+    return next((one for one in ids if stored.case_index.find(one) is not None), None)
+
+
+def _step_said(step: StepRun, benchmark: Step, read: UnitRead, own: UnitRead) -> StepSaid:
+    prediction = own.replayed.result.prediction
+    return StepSaid(
+        step, own.unit, own.state_name,
+        None if prediction is None else readable(prediction), _is_old(benchmark, read, own),
+        {} if prediction is None else benchmark.grades_of(prediction),
+    )  # fmt: skip
 
 
 def _is_old(step: Step, read: UnitRead, own: UnitRead) -> bool:
