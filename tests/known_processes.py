@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from harness.benchmarks.base import Benchmark
 from harness.benchmarks.medlay.lay_numbers import OUTSIDE, READABLE, known, layout_of
 from harness.benchmarks.medlay.modalities import MODALITIES
+from harness.benchmarks.medlay.ratings import RATED
 from harness.benchmarks.medlay.task import MedLay
 from harness.benchmarks.pandent.findings import BY_ID, TABLE2
 from harness.benchmarks.pandent.questions import ATTRIBUTE, ATTRIBUTES, REPORT
@@ -212,6 +213,9 @@ def medlay(random: Random, cases: int, models: int) -> list[UnitTable]:
         for place, name in enumerate(OUTSIDE):
             of[name] = np.clip(0.4 + share / 2 + random.normal(0, 0.1, cases) - place / 100, 0, 1) * answered
             of[known(name)] = answered
+        for place, name in enumerate(RATED):
+            points = np.rint(np.clip(3 + 2 * share - place / 10 + random.normal(0, 0.8, cases), 1, 5))
+            of[name], of[known(name)] = points * answered, answered
         found.append(
             table(np.stack([np.asarray(of[name], dtype=np.float64) for name in names], axis=1), ("A",))
         )

@@ -370,7 +370,7 @@ async def test_a_process_that_stops_in_a_transaction_loses_the_lock(
     async with await Store.open(postgres_place) as one:
         monkeypatch.undo()
         async with await Store.open(postgres_place) as two:
-            stopped = await one._database._begin(one._database.writable())
+            stopped = await one._database._begin(one._database.writable(), 1)
             await asyncio.wait_for(two.put_blob(b"x"), 15)
             await stopped.invalidate()
             await stopped.close()

@@ -16,7 +16,7 @@ def test_a_metric_of_one_repeat_alone_keeps_its_value_and_says_so(first: bool) -
     found = over_repeats(repeats if first else repeats[::-1])
     assert (found["plain"].value, found["plain"].n) == (0.5, 9)
     there = found["expert.fluency.mean"]
-    assert (there.value, there.n, there.sd) == (4.5, 0, None)
+    assert (there.value, there.n, there.sd) == (4.5, 3, None)
     assert there.reason == "1 of 2 repeats have no value: nobody graded it"
 
 

@@ -151,7 +151,7 @@ async def test_a_repeat_without_a_value_is_said_beside_the_mean(tmp_path: Path) 
         await built.answers(unit("alpha", "c1", 2), UnitOutcome.UNPARSABLE, "no", "no", "no")
         score = await scored(built)
     found = row(score, "alpha")["valid_only"]["fine.exact_match"]
-    assert (found["value"], found["n"]) == (1.0, 0)
+    assert (found["value"], found["n"]) == (1.0, 1)
     assert found["reason"].startswith("1 of 2 repeats have no value")
 
 
