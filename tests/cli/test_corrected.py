@@ -108,6 +108,7 @@ OWN = {"good": 1, "poor": 0}
 NOW = {"good": pytest.approx(8 / 12), "poor": pytest.approx(4 / 12)}
 
 
+@pytest.mark.slow
 def test_report_and_compare_show_the_numbers_of_score_with_corrected_references(
     asked: Path, store: Path
 ) -> None:
@@ -121,6 +122,7 @@ def test_report_and_compare_show_the_numbers_of_score_with_corrected_references(
     assert "4 corrected since the run" in text
 
 
+@pytest.mark.slow
 def test_stored_scores_of_one_are_never_shown_for_the_other(asked: Path, store: Path) -> None:
     data = ("--data", asked / "corrected")
     same = ("--data", asked / "data")

@@ -144,6 +144,7 @@ def test_without_a_name_a_step_that_is_the_latest_run_says_whose_answers_it_is_a
     assert named.code == 0 and "note:" not in named.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("step", "model"), [("llm", "the model j"), ("sim", "the SIMULATED model sim/steady")]
 )

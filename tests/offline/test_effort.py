@@ -193,6 +193,7 @@ def script(arrival: Arrival) -> Behaviour:
     return chat_reply(answer_text(labels_of(number)), usage=(100 + number, 10 + number), model="served-1")
 
 
+@pytest.mark.slow
 def test_the_sums_are_those_of_the_exported_records_after_a_bad_day(tmp_path: Path) -> None:
     write_cases(tmp_path / "data", 12)
     with ScriptedServer(script) as server:
@@ -304,6 +305,7 @@ async def test_a_run_that_nobody_began_has_rows_of_zeros(tmp_path: Path) -> None
     assert row["asked"] == effort["asked"] == {"first": None, "last": None}
 
 
+@pytest.mark.slow
 async def test_many_units_add_up_without_a_rounding_error(tmp_path: Path) -> None:
     plan = bulk_plan(200, conditions=("both", "opg"), price=Price(input=0.1, output=0.7))
     async with built_run(tmp_path, plan) as built:

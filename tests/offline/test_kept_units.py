@@ -44,6 +44,7 @@ def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("benchmark", ASKED)
 def test_the_numbers_of_every_row_are_made_of_the_units_that_are_kept(tmp_path: Path, benchmark: str) -> None:
     store = tmp_path / "store.sqlite3"

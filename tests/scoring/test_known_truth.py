@@ -104,6 +104,7 @@ EXACT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXACT)
 def test_small_sweeps_hold_the_truth_roughly(name: str) -> None:
     """A few data sets in every run of the tests, so that the slow ones above cannot rot."""
