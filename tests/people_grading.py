@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from page_browser import DESK, Opened, listened
 from playwright.sync_api import Browser
 from radm_night import TIERS
+from sweep_kit import finish, spawn
 
 Judge = Callable[[str], int]
 """The text of a diagnosis -> the tier that somebody gives it."""
@@ -18,6 +21,29 @@ _AT_HAND = """(() => { const at = document.activeElement.closest("fieldset")
     return at && at.querySelector(".subject").textContent; })()"""
 _ANSWERED = "document.querySelectorAll('form.sheet input:checked').length"
 _ASKED = "document.querySelectorAll('form.sheet fieldset').length"
+
+
+@contextmanager
+def served_by_the_command(
+    folder: Path, seats: Sequence[str], *more: str | Path, end: int = signal.SIGINT
+) -> Iterator[Mapping[str, str]]:
+    """Serve a grading by the real command until the end of the block; give its first links: seat -> address.
+
+    It must end well by the signal `end`.
+    """
+    process = spawn("grade", *more, "--store", folder / "store.sqlite3", cwd=folder)
+    try:
+        assert process.stdout is not None
+        links = dict(process.stdout.readline().split() for _ in seats)  # seat, its address
+        assert list(links) == list(seats)
+        yield links
+        process.send_signal(end)
+        done = finish(process)
+        assert done.code == 0, done.err
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
 
 
 def deserved(text: str) -> int:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from page_browser import a_browser
-from people_grading import Person, at_the_desk, deserved, strict
+from people_grading import Person, at_the_desk, deserved, served_by_the_command, strict
 from playwright.sync_api import Browser
 from radm_night import CONDITIONS, MODELS, RUN, command, night, options
 from sklearn.metrics import cohen_kappa_score
-from sweep_kit import finish, spawn
 
 QUESTIONS = tuple(f"tier_{rank}" for rank in range(1, 6))
 Grades = Mapping[tuple[str, ...], int]
@@ -29,22 +26,7 @@ def browser() -> Iterator[Browser]:
         yield one
 
 
-@contextmanager
-def serving(folder: Path, *more: str) -> Iterator[Mapping[str, str]]:
-    """Serve a grading by the real command until the end of the block; give its links: seat -> address."""
-    process = spawn("grade", *more, *options(folder), cwd=folder)
-    try:
-        assert process.stdout is not None
-        links = dict(process.stdout.readline().split() for _ in range(4))  # seat, its address
-        assert list(links) == ["alice", "bob", "consensus", "lead"]
-        yield links
-        process.send_signal(signal.SIGINT)
-        done = finish(process)
-        assert done.code == 0, done.err
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.communicate()
+SEATS = ("alice", "bob", "consensus", "lead")
 
 
 def stored_grades(folder: Path) -> dict[str, Grades]:
@@ -97,7 +79,7 @@ def test_two_people_grade_20_answers_by_keyboard_and_their_grades_are_scored(
     night(tmp_path)
     said: list[str] = []
     wanted = (RUN, "--task", "tiers", "--raters", "alice,bob", "--calibration", "5", "--port", "0")
-    with serving(tmp_path, *wanted) as links:
+    with served_by_the_command(tmp_path, SEATS, *wanted, "--config", tmp_path / "harness.toml") as links:
         with at_the_desk(browser, links["alice"]) as alice:
             alice.begin()
             for _ in range(2):

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from page_browser import a_browser
-from people_grading import Person, at_the_desk
+from people_grading import Person, at_the_desk, served_by_the_command
 from playwright.sync_api import Browser
 from radm_night import command
-from sweep_kit import finish, spawn
 
 NO_YES = {"n": 0, "y": 1}
 POINTS = {str(point): point for point in range(1, 6)}
@@ -98,23 +96,10 @@ def answered(folder: Path, asked: Asked) -> str:
     return "restated"
 
 
-@contextmanager
-def alices_link(folder: Path, run: str, asked: Asked) -> Iterator[str]:
-    """Serve two sheets of a task to alice by the real command, which ends well."""
-    wanted = ("--task", asked.task, "--raters", "alice", "--limit", "2", "--calibration", "0", "--port", "0")
-    process = spawn("grade", run, *wanted, "--store", folder / "store.sqlite3", cwd=folder)
-    try:
-        assert process.stdout is not None
-        seat, _, link = process.stdout.readline().strip().partition("  ")
-        assert seat == "alice"
-        yield link.strip()
-        process.send_signal(signal.SIGTERM)
-        done = finish(process)
-        assert done.code == 0, done.err
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.communicate()
+def wanted_of(run: str, asked: Asked) -> tuple[str, ...]:
+    """Return the words of the command that serves two sheets of a task to alice."""
+    few = ("--limit", "2", "--calibration", "0", "--port", "0")
+    return (run, "--task", asked.task, "--raters", "alice", *few)
 
 
 def graded(person: Person, asked: Asked, sheet: int) -> None:
@@ -134,8 +119,10 @@ def graded(person: Person, asked: Asked, sheet: int) -> None:
 def test_two_sheets_are_graded_by_keyboard_alone(browser: Browser, tmp_path: Path, asked: Asked) -> None:
     run = answered(tmp_path, asked)
     with (
-        alices_link(tmp_path, run, asked) as link,
-        at_the_desk(browser, link) as alice,
+        served_by_the_command(
+            tmp_path, ["alice"], *wanted_of(run, asked), end=signal.SIGTERM
+        ) as links,
+        at_the_desk(browser, links["alice"]) as alice,
     ):
         alice.begin()
         assert alice.opened.page.url.endswith("/sheet/1")
