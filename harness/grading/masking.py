@@ -48,9 +48,13 @@ _VERSION: Final = (
     rf"|[-_](?:[a-z]\d+b|v|nano|mini|max|plus|large|medium|small|vision|thinking|preview|instruct|chat|exp|it|"
     rf"latest|nemo|onevision|next|med|coder|distill|hf|ov|base){_END}"
     rf"|(?-i:[ \u00a0](?:Nano|Mini|Max|Plus|Large|Medium|Small|Vision|Thinking|Preview|Instruct|Chat)){_END}"
-    r"){0,8}+"
+    r"){0,8}"
 )
-"""What may follow a family's name: numbers, and the words that name its members."""
+"""What may follow a family's name: numbers, and the words that name its members.
+
+Not possessive as a whole, nor is `_SUFFIX`: Python 3.11.2 takes a character too many by repeated possessive
+groups.
+"""
 
 _WORDS: Final = (
     r"(?i:chat[-_ ]?gpt|huatuogpt|oralgpt|medgpt|gemini|med-?gemma|q-?wen|qwq|qvq|"
@@ -89,7 +93,7 @@ _HAN: Final = (
 )
 _PLAIN: Final = re.compile(r"[A-Za-z]+")
 _SHORT_MODEL: Final = re.compile(r"o[134]")
-_SUFFIX: Final = r"(?:[-_:@][A-Za-z0-9]++|\.\d[A-Za-z0-9]*+){0,4}+"
+_SUFFIX: Final = r"(?:[-_:@][A-Za-z0-9]++|\.\d[A-Za-z0-9]*+){0,4}"
 """What a provider may append to the name of a model that it serves: a date, a variant."""
 _LEAST: Final = 4
 _MINUS: Final = "\u2212"
