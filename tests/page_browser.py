@@ -23,6 +23,17 @@ CHROMIUM = os.environ.get("HARNESS_TEST_CHROMIUM") or shutil.which("chromium")
 _IN_CHECKOUT = Path(__file__).resolve().parent.parent / "node_modules" / "axe-core" / "axe.min.js"
 AXE = Path(os.environ.get("HARNESS_TEST_AXE") or _IN_CHECKOUT)
 
+_UNTIL = """() => new Promise((done, failed) => {
+    const holds = () => (%s);
+    const longest = performance.now() + 30000;
+    const look = () => {
+        if (holds()) done();
+        else if (performance.now() > longest) failed(new Error(`still not true: ${holds}`));
+        else setTimeout(look, 10);
+    };
+    look();
+})"""
+
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -61,6 +72,14 @@ class Opened:
     def run(self, script: str) -> Any:
         """Return the value of a JavaScript expression within the page."""
         return self.page.evaluate(script)
+
+    def until(self, condition: str) -> None:
+        """Wait until a JavaScript expression is true within the page; 30 s at most.
+
+        Playwright's `wait_for_function` evaluates its text anew for each look, which a page whose content
+        security policy forbids `eval` allows for the first look only.
+        """
+        self.page.evaluate(_UNTIL % condition)
 
 
 @contextmanager
