@@ -102,12 +102,26 @@ class HarnessGroup(click.Group):
         try:
             # Click's own `main` would end a broken pipe with 1, which here means that something failed.
             given = list(sys.argv[1:] if args is None else args)
+            write_whole()
             with self.make_context(prog_name or "harness", given, **extra) as context:
                 result = self.invoke(context)
             sys.stdout.flush()
         except (Exception, KeyboardInterrupt, BaseExceptionGroup) as error:  # noqa: BLE001 - told and counted
             sys.exit(end(error))
         sys.exit(result if isinstance(result, int) and not isinstance(result, bool) else OK)
+
+
+def write_whole() -> None:
+    """Put a buffer before stdout where Python has none (PYTHONUNBUFFERED, which container images set).
+
+    Without one Python takes a write that the system cuts short (a full pipe and a signal) for a whole one:
+    the rest of a result would be lost without a word. Lines are still passed on one by one.
+    """
+    now = sys.stdout
+    if isinstance(getattr(now, "buffer", None), io.RawIOBase):
+        sys.stdout = open(  # noqa: SIM115 - stays open as long as the process
+            now.fileno(), "w", buffering=1, encoding=now.encoding, errors=now.errors, closefd=False
+        )
 
 
 def end(error: BaseException) -> int:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import signal
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
+from typing import IO
 
 import click
 import pytest
 from click.testing import CliRunner
+from sweep_kit import wait_until
 
 from harness import __version__
 from harness.cli.main import COMMANDS, cli
@@ -22,8 +28,6 @@ HEAVY = ("sqlalchemy", "httpx", "aiohttp", "pydantic", "PIL", "numpy", "jsonsche
 def importable(monkeypatch: pytest.MonkeyPatch, checkout: Path) -> None:
     """Let processes of our own import the checkout, installed or not."""
     monkeypatch.setenv("PYTHONPATH", str(checkout))
-    # Unbuffered, Python takes a write that was cut off by the reader for a whole one.
-    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
 
 
 @pytest.fixture
@@ -40,6 +44,12 @@ def raising(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
         return result.exit_code, result.stdout, result.stderr
 
     return run
+
+
+def is_full(pipe: IO[str]) -> bool:
+    """Return whether a pipe holds all that it can."""
+    (waiting,) = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))
+    return bool(waiting >= fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ))
 
 
 def test_help_lists_every_command_with_its_line() -> None:
@@ -138,7 +148,27 @@ def test_a_number_returned_by_a_command_is_the_exit_code(monkeypatch: pytest.Mon
     assert CliRunner().invoke(cli, ["models"]).exit_code == 3
 
 
-def test_a_reader_that_goes_away_causes_no_noise(tmp_path: Path) -> None:
+def test_a_result_is_written_whole_where_python_does_not_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", "1")
+    command = [sys.executable, "-m", "harness", "models", "--json"]
+    whole = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        pipe = process.stdout
+        assert pipe is not None
+        wait_until(lambda: is_full(pipe))
+        # Stopped and continued, the system ends the write that waits: it says that a part is written.
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED)
+        process.send_signal(signal.SIGCONT)
+        out, _ = process.communicate(timeout=60)
+    assert (process.returncode, out) == (0, whole)
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_goes_away_causes_no_noise(
+    tmp_path: Path, unbuffered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     (tmp_path / "harness.toml").write_text(
         "".join(f"[models.m{n}]\nprovider = 'p'\nmodel = 'm'\n" for n in range(2000))
         + "[providers.p]\nadapter = 'openai'\nbase_url = 'http://127.0.0.1:1'\n",
