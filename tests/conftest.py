@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import socket
@@ -44,6 +45,17 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let pytest-xdist keep the order of files; by itself it begins with those of most tests."""
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Set apart what was collected: a million objects that stay, which each full collection would walk through.
+
+    That took a fifth of the suite's time.
+    """
+    gc.enable()
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
