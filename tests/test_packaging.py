@@ -227,6 +227,19 @@ def test_no_function_is_longer_than_it_may_be(checkout: Path) -> None:
     assert long == []
 
 
+def test_no_pattern_repeats_a_group_possessively(checkout: Path) -> None:
+    """Python before 3.11.5 takes characters of a last, failed repeat along (gh-106052): matches differ."""
+    repeated = re.compile(r"\)(?:[*+?]|\{+[\w,]+\}+)\+")
+    lines = {
+        (path.relative_to(checkout / "harness").as_posix(), line.strip())
+        for path in (checkout / "harness").rglob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if repeated.search(line)
+    }
+    # The characters of a string, one or two: a repeat that fails has taken none.
+    assert lines == {("answers/extraction.py", r"""_STRING = r'"(?:[^"\\]|\\.)*+"'""")}
+
+
 def test_no_module_has_a_name_that_says_nothing(checkout: Path) -> None:
     empty = {"utils", "helpers", "common", "manager", "types", "logging", "io"}
     assert [path for path in code_files(checkout) if path.stem in empty] == []

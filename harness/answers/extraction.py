@@ -202,6 +202,7 @@ def _json_in(text: str) -> JSON:
 
 # --- objects and lists within prose ---
 
+# Python before 3.11.5 takes a failed repeat's characters along; here one that fails has taken none.
 _STRING = r'"(?:[^"\\]|\\.)*+"'
 # A key to the human eye, though not to a parser: {'label': ...} and {label: ...} are failed answers too.
 _OTHER_KEY = r"['\u2018\u201c][^'\u2019\u201d\n]{1,80}['\u2019\u201d]|[^\W\d]\w{0,80}"

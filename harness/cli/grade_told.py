@@ -114,4 +114,5 @@ def _answers(facts: Mapping[str, Any]) -> Iterator[str]:
     if facts["other_answers"]:
         yield f"answered otherwise than when the grading was made: {facts['other_answers']}"
     if facts["names_hidden"]:
-        yield f"names of models hidden in answers: {facts['names_hidden']}"
+        answers = count(facts["answers_with_hidden_names"], "answer")
+        yield f"names of models hidden: {facts['names_hidden']}, in {answers}"

@@ -39,10 +39,13 @@ class AnswerNow:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """How many items are answered otherwise than when the grading was made; how many names sheets hide."""
+    """How many items are answered otherwise than when the grading was made; how many names are hidden in
+    sheets, and in how many of them.
+    """
 
     other_answers: int
     names_hidden: int
+    sheets_hiding: int
 
 
 class AnswersNow:
@@ -95,7 +98,7 @@ class AnswersNow:
 
     async def survey(self) -> Survey:
         """Read every item once."""
-        others = hidden = 0
+        others = hidden = hiding = 0
         only = Only(frozenset(self._plan.models), frozenset(self._plan.conditions))
         async with aclosing(replay_units(self._store, self._stored, self._replayer, only=only)) as stream:
             async for replayed in stream:
@@ -107,7 +110,8 @@ class AnswersNow:
                 self._note(number, now, since)
                 others += not isinstance(now.made, NoCase) and now.answer != self._plan.items[number].answer
                 hidden += now.names_hidden
-        return Survey(others, hidden)
+                hiding += now.names_hidden > 0
+        return Survey(others, hidden, hiding)
 
     def _made(self, replayed: ReplayedUnit, linked: LinkedUnit | None) -> tuple[AnswerNow, int | None]:
         """Return what is shown of a unit, and since when if it was asked again."""

@@ -25,8 +25,9 @@ from harness.grading.book import Book
 from harness.grading.calibration import ended_round
 from harness.grading.checking import questions_of
 from harness.grading.course import Course
-from harness.grading.masking import Mask, names_of
+from harness.grading.masking import Mask
 from harness.grading.order import rater_order
+from harness.grading.run_names import all_names
 from harness.grading.seats import Seat
 from harness.grading.shown import Disagreement, Overview, Phase, Progress, SheetMedium, SheetState, Shown
 from harness.grading.standing import Dispute, Standing
@@ -81,8 +82,7 @@ class Desk(Course):
             raise ConfigError(
                 f"{stored.benchmark.name} has no task {name!r} here, which grading {grading.name!r} is of"
             )
-        counted = (await store.count_served(run.id)).values()
-        mask = Mask(names_of(stored, {name for one in counted for _, name in one if name is not None}))
+        mask = Mask(await all_names(store, stored))
         desk = cls(store, grading, stored, task, mask, clock=clock)
         await desk.refresh()
         return desk

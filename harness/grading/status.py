@@ -42,6 +42,7 @@ async def status_of(desk: Desk) -> Mapping[str, Any]:
         "without_answer": found.gone,
         "other_answers": survey.other_answers,
         "names_hidden": survey.names_hidden,
+        "answers_with_hidden_names": survey.sheets_hiding,
     }
 
 

@@ -54,6 +54,13 @@ def differences(texts: list[str], folder: Path) -> list[str]:
     return [text for text, tokens in zip(texts, expected, strict=True) if ptb_tokenize(text) != tokens]
 
 
+def test_a_mail_address_ends_before_a_full_stop_by_every_python() -> None:
+    assert ptb_tokenize("Write to jo@clinic.org.) or a@b..") == [
+        "write", "to", "jo@clinic.org", "-rrb-", "or", "a@b",
+    ]  # fmt: skip
+    assert ptb_tokenize("<jo@b.c.>") == ["<jo@b.c", ">"]
+
+
 @pytest.mark.parametrize(("text", "tokens"), KEPT["edges"])
 def test_each_convention_gives_the_stored_tokens(text: str, tokens: list[str]) -> None:
     assert ptb_tokenize(text) == tokens
