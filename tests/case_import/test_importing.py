@@ -71,7 +71,7 @@ def test_skipped_rows_stand_in_a_file_of_the_folder(tmp_path: Path) -> None:
 
 
 def test_a_row_that_is_left_out_takes_no_id_along(tmp_path: Path) -> None:
-    rows = [row("a", image=b"no image"), row("a"), row("a"), row("b"), row("b", group=True), row("c", image="")]
+    rows = [row("a", image=b"no image"), row("a"), row("a"), row("b"), row("b", group=True), row("c", tags=1)]
     path = write_json_lines(tmp_path / "t.jsonl", rows)
     found = imported(open_source(path), tmp_path / "out", skip_bad=True, ids=dict.fromkeys("abcd"))
     assert [one["id"] for one in lines(tmp_path / "out")] == ["a", "b"]
