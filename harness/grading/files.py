@@ -14,6 +14,7 @@ from typing import IO, Final, Literal, NamedTuple, TypeAlias
 from harness.cache.grades import Grade
 from harness.canonical import JSON
 from harness.errors import CaseFileError, ImportFileError
+from harness.file_json import TwiceError, read_json
 from harness.grading.rows import FIELDS, OPTIONAL, FieldError, GradeRow, cell_value, read_row, row_fields
 from harness.nearest import nearest_or_known
 from harness.offline.cells import escape_cell, unescape_cell
@@ -146,31 +147,14 @@ def _json_lines(text: str) -> Iterator[_Line]:
 
 def _object(number: int, line: str) -> _Line:
     try:
-        found = json.loads(line, object_pairs_hook=_once, parse_constant=_no_constant)
-    except _TwiceError as error:
-        return _Line(number, None, [f"{str(error)!r} stands twice in it; leave one out"])
+        found = read_json(line)
+    except TwiceError as error:
+        return _Line(number, None, [f"{error.name!r} stands twice in it; leave one out"])
     except (ValueError, RecursionError) as error:
         return _Line(number, None, [f"it is no JSON: {error}"])
     if not isinstance(found, dict):
         return _Line(number, None, ['it is no JSON object; write {"model": ..., "case_id": ..., ...}'])
     return _Line(number, found, list(_column_faults(list(found))))
-
-
-class _TwiceError(Exception):
-    """A field stands twice in one object."""
-
-
-def _once(pairs: Sequence[tuple[str, JSON]]) -> dict[str, JSON]:
-    found: dict[str, JSON] = {}
-    for name, value in pairs:
-        if name in found:
-            raise _TwiceError(name)
-        found[name] = value
-    return found
-
-
-def _no_constant(text: str) -> JSON:
-    raise ValueError(f"{text} is no JSON number")
 
 
 def _csv_lines(text: str) -> Iterator[_Line]:

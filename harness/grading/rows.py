@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 from harness.benchmarks.sheets import COMMENT
 from harness.cache.grades import Grade, GradeValue
 from harness.canonical import JSON
+from harness.file_json import read_json
 
 FIELDS: Final = ("model", "condition", "case_id", "repeat", "rater", "question", "value", "time")
 """The columns of a file of grades, in the order in which they are written."""
@@ -115,7 +116,7 @@ def cell_value(cell: str) -> JSON:
     wrote it meant something else.
     """
     try:
-        found: JSON = json.loads(cell, parse_constant=_no_constant)
+        found = read_json(cell)
     except (ValueError, RecursionError):
         if _BARE.fullmatch(cell) and cell.casefold() not in _NO_WORDS:
             return cell
@@ -124,10 +125,6 @@ def cell_value(cell: str) -> JSON:
             "does not begin with a letter in double quotes"
         ) from None
     return found
-
-
-def _no_constant(text: str) -> JSON:
-    raise ValueError(text)
 
 
 def _text(fields: Mapping[str, JSON], name: str) -> str:
