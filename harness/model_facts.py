@@ -78,7 +78,8 @@ def ending_soon(
 
 
 def _why(model: Model) -> str:
-    why = "; by ".join(one for one in (model.note, model.ends_source) if one)
+    source = f"by {model.ends_source}" if model.ends_source else None
+    why = "; ".join(one for one in (model.note, source) if one)
     return f" ({why})" if why else ""
 
 
