@@ -12,6 +12,7 @@ from harness.frames.needed import check_frames_can_be_made
 from harness.identity import build
 from harness.messages import Request
 from harness.plans import ModelPlan, with_recipes
+from harness.request_bytes import check_size
 
 
 @dataclass(slots=True)
@@ -66,7 +67,8 @@ def beyond_limits(
                 raise MediaError(case.problem)
             for condition in asked:
                 messages = with_recipes(benchmark.render(case, condition, prompts[condition]), plan)
-                build(Request(messages, params=plan.params), plan.model)
+                built = build(Request(messages, params=plan.params), plan.model)
+                check_size(built.wire, built.document, plan.model)
         except (MediaLimitError, UnsupportedInputError) as error:
             found.add(case.id, error)
         except MediaError:

@@ -11,7 +11,7 @@ from harness.benchmarks.registry import BENCHMARKS
 from harness.canonical import JSON
 from harness.catalogue import CATALOGUE_DIR, Entry, named_tables, read_catalogue
 from harness.errors import ConfigError, UnknownNameError
-from harness.model_facts import ending_soon, priced, replaced, retired_elsewhere, sourced
+from harness.model_facts import end_note, ending_soon, own_facts, replaced, retired_elsewhere, sourced
 from harness.nearest import nearest, nearest_or_known
 from harness.settings import Model, Provider
 from harness.settings_check import build_model, build_provider, check_keys, check_recipe
@@ -48,7 +48,7 @@ class Config:
     asked_elsewhere: Mapping[str, str] = field(default_factory=dict)
     """Models that are retired where the catalogue knows them, but not at the user's address -> why."""
     ending_soon: Mapping[str, str] = field(default_factory=dict)
-    """Models whose providers withdraw them within a month, or were to by now -> a sentence about it."""
+    """Models whose providers withdraw them within a month, or were to by now -> what to say of it."""
 
     def benchmark(self, name: str) -> BenchmarkConfig:
         """Return what the user says about a benchmark; nothing said gives the defaults."""
@@ -88,6 +88,10 @@ class Config:
             raise UnknownNameError(f"unknown model {name!r}: no provider {provider_name!r}{hint}")
         hint = nearest(name, known) or "; 'harness models' lists them, 'provider/model-id' names any other"
         raise UnknownNameError(f"unknown model {name!r}{hint}")
+
+    def end_note(self, model: Model) -> str | None:
+        """Return a sentence where a model is near its end, or past it without being retired here."""
+        return end_note(model, self.known_models, self.ending_soon)
 
     def api_keys(self, environment: Mapping[str, str]) -> dict[str, str]:
         """Return variable -> API key, for all in an environment that may be one.
@@ -131,7 +135,7 @@ def load_config(
     written_models = named_tables(tables, "models", source)
     written_providers = named_tables(tables, "providers", source)
     providers = _providers(_overlaid(catalogue.providers, written_providers, source))
-    overlaid = _overlaid(catalogue.models, priced(written_models, source), source)
+    overlaid = _overlaid(catalogue.models, own_facts(written_models, source), source)
     today = today or datetime.now(UTC).date()
     models = _models(overlaid, providers, today)
     moved = {name for name, table in written_providers.items() if table.get("base_url")}

@@ -14,12 +14,13 @@ from harness.canonical import JSON
 from harness.costs import output_limit, part_usd, rates_of, total_usd
 from harness.errors import MediaError, MediaLimitError, UnsupportedInputError
 from harness.estimates import input_tokens
-from harness.identity import build
+from harness.identity import Built, build
 from harness.messages import Reply, Request
 from harness.planning import Plan
 from harness.plans import ModelPlan, Unit, first_request
 from harness.providers.reading import read_exchange
 from harness.reformatter import reformat_request
+from harness.request_bytes import check_size
 from harness.runner import Work
 from harness.settings import Model
 
@@ -126,8 +127,10 @@ async def _forecast_model(
             requests = dict(_requests(plan, batch, attempt, result))
             served = {} if store is None else await store.served(list(requests))
             batch = []
-            for key, (unit, request) in requests.items():
+            for key, (unit, request, built) in requests.items():
                 if key not in served or served[key].id <= unit.after:
+                    if not _fits(unit, built, result):
+                        continue
                     restated.may_be(unit)
                     if not model_plan.model.retired:  # to such a model nothing is sent
                         _add(result, request, model_plan, plan.manifest.attempts - attempt + 1)
@@ -184,18 +187,33 @@ class _Restated:
 
 def _requests(
     plan: Plan, units: Sequence[Unit], attempt: int, result: Forecast
-) -> Iterator[tuple[str, tuple[Unit, Request]]]:
+) -> Iterator[tuple[str, tuple[Unit, Request, Built]]]:
     for unit in units:
         try:
             if unit.case.problem is not None:
                 raise MediaError(unit.case.problem)
             request = first_request(plan.benchmark, unit, plan.manifest.structured, attempt)
-            yield build(request, unit.model.model).key, (unit, request)
+            built = build(request, unit.model.model)
+            yield built.key, (unit, request, built)
         except (MediaLimitError, UnsupportedInputError) as error:
             result.not_applicable += 1
             result.beyond.add(unit.case.id, error)
         except MediaError:
             result.not_applicable += 1
+
+
+def _fits(unit: Unit, built: Built, result: Forecast) -> bool:
+    """Tell whether a request that is not stored is small enough to be sent; note one that is not."""
+    try:
+        check_size(built.wire, built.document, unit.model.model)
+    except MediaLimitError as error:
+        result.not_applicable += 1
+        result.beyond.add(unit.case.id, error)
+        return False
+    except MediaError:  # the image cannot be encoded as it would be sent
+        result.not_applicable += 1
+        return False
+    return True
 
 
 def _add(result: Forecast, request: Request, plan: ModelPlan, attempts: int) -> None:

@@ -68,9 +68,9 @@ def retired_notes(models: Mapping[str, ModelPlan], config: Config) -> list[str]:
         for name, plan in models.items()
         if name in config.asked_elsewhere
     ]
-    reformatters = {plan.reformatter.name for plan in models.values() if plan.reformatter is not None}
-    near = {*models, *reformatters} & config.ending_soon.keys()
-    told += [config.ending_soon[name] for name in sorted(near)]
+    asked = {plan.reformatter.name: plan.reformatter for plan in models.values() if plan.reformatter}
+    asked |= {name: plan.model for name, plan in models.items()}
+    told += [note for name in sorted(asked) if (note := config.end_note(asked[name])) is not None]
     return told + [
         f"model {name!r} is retired: {plan.model.retired}. Stored answers are used, nothing is sent to it; "
         f"if it is served all the same, write retired = '' under [models.{json.dumps(name)}] in harness.toml"

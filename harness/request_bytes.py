@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from harness.canonical import sha256_hex
 from harness.frames.clip_frames import clip_frames
 from harness.frames.recipe import frames_of
 from harness.media import Media, load, load_frames
+from harness.media_limits import base64_bytes, check_request_bytes, encoded_size, most_bytes
 from harness.media_threads import in_media_thread
-from harness.messages import MediaPart, Request, VideoPart, WireRequest, media_parts
+from harness.messages import MediaPart, MediaSlot, Request, VideoPart, WireRequest, WireValue, media_parts
 from harness.providers.encoding import encode_body
 from harness.recipes import ORIGINAL, read_recipe
+from harness.settings import Model, limits_of
+
+_AROUND: Final = 65_536
+"""More than transport fields and what stands before media in their slots ever add to a body."""
 
 
 async def encoded(request: Request, wire: WireRequest) -> tuple[bytes, dict[str, str]]:
@@ -27,6 +34,46 @@ async def encoded(request: Request, wire: WireRequest) -> tuple[bytes, dict[str,
         async with clip_frames().turn(media.sha256):
             await in_media_thread(_make_frames, media, indices)
     return await in_media_thread(_encode, request, wire)
+
+
+def check_size(wire: WireRequest, document: bytes, model: Model) -> None:
+    """Raise MediaLimitError for a request whose body has more bytes than its model takes; nothing is sent.
+
+    `document` is its body as `wire_document` gives it. The body is measured only where it may be too large:
+    to the byte, but for frames of clips, which are not made for this alone and do not count.
+    """
+    limit = limits_of(model).max_request_bytes
+    if limit is None:
+        return
+    slots = list(_slots(wire.body))
+    if len(document) + _AROUND + sum(_media_bytes(one, exact=False) for one in slots) > limit:
+        known = sum(_media_bytes(one, exact=True) for one in slots)
+        around = len(encode_body(wire, defaultdict(bytes)))
+        check_request_bytes(around + known, limit, f"model {model.name!r}")
+
+
+def _slots(value: WireValue) -> Iterator[MediaSlot]:
+    match value:
+        case MediaSlot():
+            yield value
+        case Mapping():
+            for item in value.values():
+                yield from _slots(item)
+        case list() | tuple():
+            for item in value:
+                yield from _slots(item)
+
+
+def _media_bytes(slot: MediaSlot, *, exact: bool) -> int:
+    """Return the bytes of base64 in a slot, or more than they can be; 0 for frames of a clip."""
+    media, recipe = slot.media, slot.recipe
+    if recipe == ORIGINAL:
+        return base64_bytes(media.size)
+    if media.kind == "video" or media.path is None:
+        return 0
+    if not exact:
+        return base64_bytes(most_bytes(media.width, media.height))
+    return base64_bytes(encoded_size(media.sha256, media.mime, recipe, media.path)[0])
 
 
 def _encode(request: Request, wire: WireRequest) -> tuple[bytes, dict[str, str]]:

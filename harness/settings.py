@@ -112,6 +112,8 @@ class Provider(MediaLimits):
     """Exchange outcome name -> rules tried before the adapter's own reading."""
     price_source: str | None = None
     """Page and date of its models' prices, where a price names none itself."""
+    ends_source: str | None = None
+    """Page and date of the days on which its models end."""
 
     def key_headers(self, api_key: str | None) -> dict[str, str]:
         """Return the header that carries an API key; none without a key, as local servers want it."""
@@ -177,6 +179,8 @@ class Model(MediaLimits):
     """From this day (UTC) the provider answers with another model under this name: then it is retired."""
     retires_on: date | None = None
     """The day on which the provider means to withdraw it: told when it is near. It is asked all the same."""
+    ends_source: str | None = None
+    """Page and date that the two days are from; None: its provider's."""
     note: str | None = None
 
     @property

@@ -254,6 +254,36 @@ class TestRetirement:
         own = f"{text}[models.acme-large]\nretires_on = '2025-06-09'"
         assert "on 2025-06-09" in self.on(catalogue, date(2025, 5, 31), own).ending_soon["acme-large"]
 
+    def test_an_end_names_its_source_which_is_the_users_file_where_the_user_wrote_it(
+        self, catalogue: Path
+    ) -> None:
+        told = CATALOGUE.replace("api_key_env", 'ends_source = "acme.test/ends, 2025-01-01"\napi_key_env', 1)
+        path = catalogue / "acme.toml"
+        path.write_text(told.replace("[models.acme-large]", REPLACED.strip()), encoding="utf-8")
+        file = catalogue.parent / "harness.toml"
+        for text, source in (
+            ("", "acme.test/ends, 2025-01-01"),
+            ("[models.acme-large]\nretires_on = '2025-05-31'", "harness.toml"),
+        ):
+            file.write_text(text, encoding="utf-8")
+            read_catalogue.cache_clear()
+            found = load_config(file, catalogue_dir=catalogue, today=date(2025, 5, 31))
+            assert found.ending_soon["acme-large"].endswith(f"(large-2 answers from then on; by {source})")
+
+    def test_an_end_is_told_by_the_id_too(self, catalogue: Path) -> None:
+        text = "[models.mine]\nprovider = 'acme'\nmodel = 'large-2025-01-01'\n"
+        near = self.on(catalogue, date(2025, 5, 31), text)
+        for name in ("mine", "acme/large-2025-01-01"):
+            told = near.end_note(near.model(name))
+            assert told is not None and told.startswith(f"model {name!r}, known as 'acme-large', ends soon: ")
+        assert near.end_note(near.model("acme/another")) is None
+        past = self.on(catalogue, date(2025, 6, 1), text)
+        told = past.end_note(past.model("mine"))
+        assert told is not None and "as 'acme-large' it is retired, since 2025-06-01" in told
+        assert past.end_note(past.model("acme-large")) is None  # a run tells of that by itself
+        alive = self.on(catalogue, date(2025, 6, 1), f"{text}retired = ''")
+        assert alive.end_note(alive.model("mine")) is None  # the user says otherwise
+
     def test_what_the_user_calls_retired_is_so_at_any_address(self, catalogue: Path) -> None:
         text = "[providers.acme]\nbase_url = 'http://127.0.0.1:1/v1'\n[models.acme-large]\nretired = 'gone'"
         config = self.on(catalogue, date(2025, 5, 1), text)

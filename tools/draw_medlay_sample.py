@@ -19,6 +19,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
 
 from medlay_phantom import SIDE, draw_box, draw_picture  # noqa: E402
+from sample_files import write_sample  # noqa: E402
 
 CASES_FILE: Final = Path(__file__).resolve().parent / "medlay_sample_cases.jsonl"
 SAMPLE: Final = ROOT / "harness" / "benchmarks" / "medlay" / "sample"
@@ -42,11 +43,8 @@ def read_specs() -> list[dict[str, Any]]:
 
 def write_texts(out: Path, specs: Sequence[Mapping[str, Any]]) -> None:
     """Write the cases and the mark that all of it is synthetic."""
-    out.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps(_case(spec, number)) for number, spec in enumerate(specs)]
-    _write(out / "cases.jsonl", "".join(f"{line}\n" for line in lines))
-    note = "made-up findings, drawings and captions; no patient's data; numbers from it mean nothing"
-    _write(out / "dataset.json", json.dumps({"synthetic": True, "note": note}, indent=2) + "\n")
+    cases = (_case(spec, number) for number, spec in enumerate(specs))
+    write_sample(out, cases, "made-up findings, drawings and captions")
 
 
 def write_picture(out: Path, specs: Sequence[Mapping[str, Any]], number: int) -> None:
@@ -91,10 +89,6 @@ def _where(centre: Sequence[float]) -> str:
 
 def _image_name(number: int) -> str:
     return f"images/syn-lay-{number + 1:03}.jpg"
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_bytes(text.encode("utf-8"))
 
 
 if __name__ == "__main__":

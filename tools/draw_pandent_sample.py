@@ -9,7 +9,6 @@ radiographs: no patient's image went into them, and SYNTHETIC is burned into eac
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,6 +21,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
 
 from pandent_phantom import draw_case  # noqa: E402
+from sample_files import write_sample  # noqa: E402
 
 from harness.benchmarks.pandent.clinical_reports import compose, drawn  # noqa: E402
 from harness.benchmarks.pandent.finding_values import value_of  # noqa: E402
@@ -99,11 +99,8 @@ def made_cases() -> list[dict[str, Any]]:
 
 def write_texts(out: Path, cases: Sequence[Mapping[str, Any]]) -> None:
     """Write the cases and the mark that all of it is synthetic."""
-    out.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps(_line(findings, number)) for number, findings in enumerate(cases)]
-    _write(out / "cases.jsonl", "".join(f"{line}\n" for line in lines))
-    note = "made-up findings, drawings and clinical reports; no patient's data; numbers from it mean nothing"
-    _write(out / "dataset.json", json.dumps({"synthetic": True, "note": note}, indent=2) + "\n")
+    lines = (_line(findings, number) for number, findings in enumerate(cases))
+    write_sample(out, lines, "made-up findings, drawings and clinical reports")
 
 
 def write_picture(out: Path, cases: Sequence[Mapping[str, Any]], number: int) -> None:
@@ -186,10 +183,6 @@ def _line(findings: Mapping[str, Any], number: int) -> dict[str, Any]:
 
 def _image_name(number: int) -> str:
     return f"images/syn-pan-{number + 1:03}.jpg"
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_bytes(text.encode("utf-8"))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
 
 from radm_phantom import SIDE, draw_slice, draw_stack  # noqa: E402
+from sample_files import write_sample  # noqa: E402
 
 CASES_FILE: Final = Path(__file__).resolve().parent / "radm_sample_cases.jsonl"
 SAMPLE: Final = ROOT / "harness" / "benchmarks" / "radm" / "sample"
@@ -48,11 +49,7 @@ def read_cases() -> list[dict[str, Any]]:
 
 def write_texts(out: Path, cases: Sequence[Mapping[str, Any]]) -> None:
     """Write the cases and the mark that all of it is synthetic."""
-    out.mkdir(parents=True, exist_ok=True)
-    lines = [json.dumps(_line(case), ensure_ascii=False) for case in cases]
-    _write(out / "cases.jsonl", "".join(f"{line}\n" for line in lines))
-    note = "made-up histories, diagnoses and drawings; no patient's data; numbers from it mean nothing"
-    _write(out / "dataset.json", json.dumps({"synthetic": True, "note": note}, indent=2) + "\n")
+    write_sample(out, map(_line, cases), "made-up histories, diagnoses and drawings")
 
 
 def write_media(out: Path, cases: Sequence[Mapping[str, Any]], number: int) -> None:
@@ -112,10 +109,6 @@ def _images(case: Mapping[str, Any]) -> list[str]:
 
 def _clips(case: Mapping[str, Any]) -> list[str]:
     return [f"clips/{case['id']}-{place}.mp4" for place in range(1, case["draw"].get("clips", 0) + 1)]
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_bytes(text.encode("utf-8"))
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
 
 from opg_phantom import draw_radiograph  # noqa: E402
+from sample_files import write_lines, write_sample  # noqa: E402
 
 from harness.benchmarks.triage.taxonomy import DOMAIN_OF, DOMAINS, LABELS  # noqa: E402
 
@@ -50,12 +51,10 @@ def read_specs() -> list[dict[str, Any]]:
 
 def write_texts(out: Path, specs: Sequence[Mapping[str, Any]]) -> None:
     """Write the cases, the raters and the mark that all of it is synthetic."""
-    (out / "raters").mkdir(parents=True, exist_ok=True)
-    _write_lines(out / "cases.jsonl", [_case(spec) for spec in specs])
+    write_sample(out, map(_case, specs), "made-up complaints, labels, drawings and raters")
+    (out / "raters").mkdir(exist_ok=True)
     for number, (name, rates) in enumerate(RATERS.items()):
-        _write_lines(out / "raters" / f"{name}.jsonl", _ratings(specs, rates, seed=2000 + number))
-    note = "made-up complaints, labels, drawings and raters; no patient's data; numbers from it mean nothing"
-    _write(out / "dataset.json", json.dumps({"synthetic": True, "note": note}, indent=2) + "\n")
+        write_lines(out / "raters" / f"{name}.jsonl", _ratings(specs, rates, seed=2000 + number))
 
 
 def write_picture(out: Path, specs: Sequence[Mapping[str, Any]], number: int) -> None:
@@ -103,14 +102,6 @@ def _rated(
         elif label not in labels and extra < added:
             chosen.add(label)
     return [label for label in LABELS if label in chosen]
-
-
-def _write_lines(path: Path, values: Sequence[Mapping[str, Any]]) -> None:
-    _write(path, "".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values))
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_bytes(text.encode("utf-8"))
 
 
 if __name__ == "__main__":

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Final, NoReturn
+from typing import Final
 
 from harness.canonical import JSON
 from harness.errors import CaseFileError
+from harness.file_json import read_json
 from harness.nearest import nearest_or_known
 
 CASES_FILE: Final = "cases.jsonl"
@@ -204,7 +205,7 @@ def _objects(name: str, file: Iterable[bytes]) -> Iterator[Line | str]:
 
 def _object(name: str, number: int, raw: bytes) -> Line | str:
     try:
-        value = json.loads(raw.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
+        value = read_json(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         where = f"byte {error.start + 1} of the line"
         return f"{name} line {number}: not UTF-8 at {where}; save the file as UTF-8"
@@ -215,19 +216,6 @@ def _object(name: str, number: int, raw: bytes) -> Line | str:
     if isinstance(value, dict):
         return Line(name, number, value)
     return f"{name} line {number}: must be one JSON object, got {shown(value)}"
-
-
-def _unique(pairs: Sequence[tuple[str, JSON]]) -> dict[str, JSON]:
-    value: dict[str, JSON] = {}
-    for key, item in pairs:
-        if key in value:
-            raise ValueError(f"field {key!r} stands there twice")
-        value[key] = item
-    return value
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
 
 
 def _field_faults(value: Mapping[str, JSON], fields: Fields) -> Iterator[str]:

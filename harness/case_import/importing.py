@@ -54,7 +54,8 @@ class BadRow:
 class Imported:
     """What came of it: `rows` looked at; `bad`, the first of `n_bad`; `unused` columns, which fill nothing.
 
-    `missing_ids`: wanted ones that no row has. `problems`: what the check of the folder found.
+    `missing_ids`: wanted ones that no row has. `second_ids`: those of cases whose id an earlier row had too,
+    which was left out. `problems`: what the check of the folder found.
     """
 
     rows: int = 0
@@ -62,6 +63,7 @@ class Imported:
     n_bad: int = 0
     bad: list[BadRow] = field(default_factory=list)
     missing_ids: list[str] = field(default_factory=list)
+    second_ids: list[str] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     written: bool = False
@@ -110,7 +112,10 @@ def import_cases(
 
 @dataclass(slots=True)
 class _Writing:
-    """The loop over rows, and what it remembers: ids, since each may stand there once."""
+    """The loop over rows, and what it remembers: ids, since each may stand there once.
+
+    A row that is left out has no claim on its id. Where none may be left out, all that is wrong is told.
+    """
 
     builder: CaseBuilder
     options: ImportOptions
@@ -119,6 +124,7 @@ class _Writing:
     progress: Progress
     seen_columns: dict[str, None] = field(default_factory=dict)
     _places: dict[str, tuple[int, int | None]] = field(default_factory=dict)
+    _left_out: set[str] = field(default_factory=set)
 
     def write(self, rows: Iterator[Row], cases: IO[bytes], skipped: IO[bytes]) -> None:
         for row in self._wanted(rows):
@@ -129,6 +135,9 @@ class _Writing:
                 continue
             cases.write(line_of(value))
             self.found.cases += 1
+            if (case_id := str(value["id"])) in self._left_out:
+                self._left_out.remove(case_id)
+                self.found.second_ids.append(case_id)
         if self.options.ids is not None and not self._limited:
             self.found.missing_ids = [one for one in self.options.ids if one not in self._places]
         if not self.found.rows:
@@ -166,6 +175,8 @@ class _Writing:
         if row.fault is not None:
             raise RowFaultsError([row.fault])
         case_id = self.builder.case_id(row)
+        if case_id in self._left_out:
+            self._places[case_id] = row.number, row.line
         number, line = self._places.setdefault(case_id, (row.number, row.line))
         if number != row.number:
             raise RowFaultsError(
@@ -177,6 +188,8 @@ class _Writing:
 
     def _bad(self, row: Row, reasons: Collection[str], skipped: IO[bytes]) -> None:
         case_id = self._id(row)
+        if self.options.skip_bad and case_id is not None and self._places[case_id][0] == row.number:
+            self._left_out.add(case_id)
         self.found.n_bad += 1
         if len(self.found.bad) < MOST_KEPT:
             self.found.bad.append(BadRow(row.place, case_id, tuple(reasons)))

@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final
 
 from harness.case_import.row import Column, Row, RowError
 from harness.case_import.text_file import TextFile
+from harness.file_json import TwiceError, read_json
 
 MAX_DOCUMENT_CHARACTERS: Final = 1_000_000_000
 """Longest JSON file that is one value, which has to stand in memory whole."""
@@ -145,23 +146,10 @@ def _object(value: object) -> dict[str, object]:
 
 def _parsed(text: str) -> object:
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
-    except _NoJSONError:
-        raise
+        return read_json(text)
+    except TwiceError as error:
+        raise _NoJSONError(f"the name {error.name!r} stands in one object twice") from error
     except json.JSONDecodeError as error:
         raise _NoJSONError(f"no JSON: {error.msg} at line {error.lineno} column {error.colno}") from error
     except (ValueError, RecursionError) as error:
         raise _NoJSONError(f"no JSON: {error}") from error
-
-
-def _once(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for name, value in pairs:
-        if name in found:
-            raise _NoJSONError(f"the name {name!r} stands in one object twice")
-        found[name] = value
-    return found
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise _NoJSONError(f"{name} is no JSON number")

@@ -14,7 +14,7 @@ import click
 from harness.cache.location import display, find_store
 from harness.cache.store import Store
 from harness.cli.compare_table import render
-from harness.cli.corrected import corrected_cases, data_option
+from harness.cli.corrected import data_option
 from harness.cli.options import config_option, json_option, print_json, say, store_option
 from harness.cli.scoring_options import convention_option, grades_option, read_conventions
 from harness.cli.step_told import say_whose_step
@@ -24,6 +24,7 @@ from harness.comparison.result import Comparison, Correction
 from harness.config import load_config
 from harness.offline.compared_runs import HowCompared, compare_runs
 from harness.offline.contender_names import wanted
+from harness.offline.corrected_cases import corrected_cases
 
 
 @click.command(

@@ -204,6 +204,10 @@ def _tell(table: Table, out: Path, found: Imported, counted: CaseCounts, *, skip
     if found.n_bad:
         of = f"{found.n_bad:,} of {found.rows:,}"
         say(f"warning: rows left out: {of}; {SKIPPED_FILE} in the new folder lists them")
+    if found.second_ids:
+        first = ", ".join(map(repr, found.second_ids[:_IDS_LISTED]))
+        of = f"{len(found.second_ids):,} ({first}{', ...' if len(found.second_ids) > _IDS_LISTED else ''})"
+        say(f"warning: ids of rows left out that a later row has too, which is the case now: {of}")
     if found.missing_ids:
         say(f"warning: ids of --ids that no row has: {len(found.missing_ids):,}")
     say(f"data: {out}")
@@ -245,6 +249,7 @@ def _facts(table: Table, out: Path, found: Imported, counted: CaseCounts) -> dic
         "bad_rows": found.n_bad,
         "bad": [{"row": bad.place, "id": bad.case_id, "reasons": bad.reasons} for bad in found.bad],
         "missing_ids": found.missing_ids,
+        "second_ids": found.second_ids,
         "filled_by": dict(table.map.told(table.fields)),
         "unused": found.unused,
         "notes": () if table.layout is None else table.layout.notes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from harness.providers.base import TRANSLATED
 from harness.providers.litellm_presence import check_installed
 
 if TYPE_CHECKING:
+    from harness.config import Config
     from harness.doctor.findings import Examined
     from harness.settings import Model
 
@@ -66,6 +68,8 @@ def command(
     choice = choose(config, names, os.environ)
     for note in choice.notes:
         say(note)
+    for note in _end_notes(choice.models, config):
+        say(f"note: {note}")
     chosen = _sendable(choice.models, named=bool(names), dry_run=dry_run)
     terms = Terms(total_s, every_mode)
     estimates = [estimate(model, terms) for model in chosen]
@@ -96,6 +100,14 @@ def command(
         say(summary(found, len(chosen)))
     failed = any(one.level is Level.FAIL for one in found)
     return exit_codes.INCOMPLETE if failed else exit_codes.OK
+
+
+def _end_notes(models: tuple[Model, ...], config: Config) -> Iterator[str]:
+    for model in models:
+        if model.retired:
+            yield f"model {model.name!r} is retired by its provider: {model.retired}"
+        elif (note := config.end_note(model)) is not None:
+            yield note
 
 
 def _sendable(models: tuple[Model, ...], *, named: bool, dry_run: bool) -> tuple[Model, ...]:

@@ -126,8 +126,7 @@ async def _import(
     from harness.offline.step_runs import source_run
     from harness.offline.stored_run import load_run
 
-    rows, faults = read_rows(file, file_format or format_of(file))
-    refuse(file.name, faults)
+    rows, unreadable = read_rows(file, file_format or format_of(file))
     async with await Store.open(url, create=False, warn=say) as store:
         stored = await load_run(store, await store.find_run(ref))
         check = GradeCheck(stored, rater=rater, now_us=now_us())
@@ -135,7 +134,7 @@ async def _import(
         if faults and stored.manifest.step is not None and not check.about_the_run(rows):
             source = await source_run(store, stored.manifest.step.source)
             faults.insert(0, _is_a_step(stored.run.name, stored.manifest.step, source, file))
-        refuse(file.name, faults)
+        refuse(file.name, [*unreadable, *faults])
         added = await store.add_grades(stored.run.id, grades, dry_run=dry_run)
         known = [grade.rater for grade in await store.grades(stored.run.id)]
     for names in raters_alike([*known, *(grade.rater for grade in grades)]):

@@ -107,6 +107,10 @@ def _rows(model: Model, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]
     yield "streamed", "yes" if model.stream else "no"
     if model.retires_on:
         yield "ends on", f"{model.retires_on}, says its provider"
+    if model.replaced_on:
+        yield "ends on", f"{model.replaced_on}: from then on another model answers under its name"
+    if model.ends_source and (model.retires_on or model.replaced_on):
+        yield "", f"by {model.ends_source}"
     if model.note:
         yield "note", model.note
 

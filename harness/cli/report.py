@@ -14,12 +14,13 @@ from harness.cache.location import display, find_store
 from harness.cache.rows import Run
 from harness.cache.runs import LATEST
 from harness.cache.store import Store
-from harness.cli.corrected import corrected_cases, data_option
+from harness.cli.corrected import data_option
 from harness.cli.options import config_option, json_option, print_json, say, store_option, tell
 from harness.cli.scoring_options import convention_option, grades_option, read_conventions
 from harness.cli.step_told import say_whose_step
 from harness.config import load_config
 from harness.errors import ConfigError
+from harness.offline.corrected_cases import corrected_cases
 
 if TYPE_CHECKING:
     from harness.report.document import Report

@@ -109,7 +109,7 @@ async def start(invocation: Invocation, config: Config, url: str, resumed: Run |
         check_budget(plan, found, invocation.session)
         await _check_reformatters(plan, found, keys)
         await _check_translated(plan, found, keys)
-    return await _run(invocation, plan, url, found, keys)
+    return await _run(invocation, plan, url, found, config, keys)
 
 
 async def _stored_options(url: str, reference: str) -> tuple[Run, RunOptions]:
@@ -162,6 +162,8 @@ async def _dry_run(
             check()
         except ConfigError as error:
             say(f"note: without --dry-run this would stop: {error}")
+    if store is not None:
+        await _say_twins(plan, opening, config, store)
     say_shard(opening)
     print_forecast(forecasts, restating, plan, opening.states, as_json=invocation.as_json)
     return 0
@@ -182,7 +184,7 @@ def _check_name(name: str | None) -> None:
 
 
 async def _run(
-    invocation: Invocation, plan: Plan, url: str, found: Opening, keys: Mapping[str, str]
+    invocation: Invocation, plan: Plan, url: str, found: Opening, config: Config, keys: Mapping[str, str]
 ) -> int:
     raise_file_limit()
     async with await Store.open(url, warn=lambda text: say(f"warning: {text}")) as store:
@@ -193,8 +195,7 @@ async def _run(
             await note_media(store, plan)
         _say_name(invocation, opening.run)
         if opening.n_open:
-            for note in await twin_notes(plan.benchmark, opening.work, plan.manifest.structured, store):
-                say(f"note: {note}")
+            await _say_twins(plan, opening, config, store)
         if opening.again.left:
             say(f"note: finishing the earlier list of this --again: {opening.again.left} units")
         say(f"run: {opening.run.name}: {plan.manifest.n_units} units, {opening.n_open} open")
@@ -214,6 +215,12 @@ async def _run(
         say(f"note: {told}")
     say_how_to_go_on(ended.code, opening, totals, invocation)
     return ended.code
+
+
+async def _say_twins(plan: Plan, opening: Opening, config: Config, store: Store) -> None:
+    """Say of which models the store holds answers that nearly fit, before they are paid for again."""
+    for note in await twin_notes(plan, opening.work, config, store):
+        say(f"note: {note}")
 
 
 async def _check_reformatters(plan: Plan, opening: Opening, keys: Mapping[str, str]) -> None:

@@ -12,12 +12,13 @@ import click
 from harness.cache.location import display, find_store
 from harness.cache.runs import LATEST
 from harness.cache.store import Store
-from harness.cli.corrected import corrected_cases, data_option
+from harness.cli.corrected import data_option
 from harness.cli.options import config_option, json_option, say, store_option
 from harness.cli.scored import show_score
 from harness.cli.scoring_options import convention_option, grades_option, read_conventions
 from harness.cli.step_told import score_notes
 from harness.config import load_config
+from harness.offline.corrected_cases import corrected_cases
 from harness.offline.score import Score, score_run
 
 

@@ -50,18 +50,22 @@ class GradeCheck:
         self._cases = tuple(map(stored.case_index.id, stored.case_index))
 
     def grades(self, rows: Sequence[GradeRow]) -> tuple[list[NewGrade], list[str]]:
-        """Return the grades of all lines, and what is wrong, each with its line."""
+        """Return the grades of all lines that say one, and what is wrong with any, each with its line.
+
+        Of a line that was read in part, that part is looked at.
+        """
         faults = [f"line {row.line}: {fault}" for row in rows for fault in self._faults(row)]
-        if faults:
-            return [], faults
-        grades = [self._grade(row) for row in rows]
-        return grades, list(_twice(rows, grades))
+        whole = [row for row in rows if not row.unread and (row.rater or self._rater)]
+        grades = [self._grade(row) for row in whole]
+        return grades, [*faults, *_twice(whole, grades)]
 
     def about_the_run(self, rows: Sequence[GradeRow]) -> bool:
         """Tell whether all lines are about a step's own answers, and not of what it looked at."""
         benchmark = self._stored.benchmark
         own = benchmark.own_questions if isinstance(benchmark, Step) else {}
-        return all(row.question in own or row.question == COMMENT for row in rows)
+        return all(
+            row.question in own or row.question == COMMENT for row in rows if "question" not in row.unread
+        )
 
     def unnamed(self, grades: Sequence[NewGrade]) -> list[str]:
         """Return the questions of grades that no step of the benchmark names, where any does.
@@ -84,9 +88,9 @@ class GradeCheck:
             ("model", row.model, tuple(manifest.models)),
             ("condition", row.condition, tuple(manifest.conditions)),
         ):
-            if given not in known:
+            if what not in row.unread and given not in known:
                 yield f"run {name!r} has no {what} {given!r}{nearest_of(given, known)}"
-        if self._stored.case_index.find(row.case_id) is None:
+        if "case_id" not in row.unread and self._stored.case_index.find(row.case_id) is None:
             yield f"run {name!r} has no case {row.case_id!r}{nearest(row.case_id, self._cases)}"
         if row.repeat > manifest.repeats:
             yield f"run {name!r} has repeats 1 to {manifest.repeats}, not {row.repeat}"
@@ -97,15 +101,20 @@ class GradeCheck:
             yield "its time lies before 1970 or in the future; correct it, or leave it out"
 
     def _rater_faults(self, row: GradeRow) -> Iterator[str]:
+        if "rater" in row.unread:
+            return
         if row.rater is None and self._rater is None:
             yield "'rater' is blank; fill it in, or give --rater NAME"
         elif None not in (row.rater, self._rater) and row.rater != self._rater:
             yield f"its rater is {row.rater!r}, not {self._rater!r}; leave out --rater"
 
     def _question_faults(self, row: GradeRow) -> Iterator[str]:
+        if "question" in row.unread:
+            return
         known = self.questions.get(row.question)
+        has_value = "value" not in row.unread
         if row.question == COMMENT:
-            if not isinstance(row.value, str):
+            if has_value and not isinstance(row.value, str):
                 yield f"a {COMMENT!r} is text, not {canonical_json(row.value).decode('ascii')}; quote it"
             return
         step = self._about_answers_of.get(row.question)
@@ -119,7 +128,7 @@ class GradeCheck:
             hint = _begun(row.question, self.questions) or nearest(row.question, self.questions)
             if hint:  # a misspelt question would be one that nobody reads
                 yield f"unknown question {row.question!r}{hint}"
-        elif not known.takes(row.value):
+        elif has_value and not known.takes(row.value):
             values = known.range_text
             given = canonical_json(row.value).decode("ascii")
             hint = "; it looks like a percentage: divide by 100" if _is_percentage(row.value, known) else ""

@@ -9,18 +9,19 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Final, Literal, TypeAlias
+from typing import IO, Final, Literal, NamedTuple, TypeAlias
 
 from harness.cache.grades import Grade
 from harness.canonical import JSON
 from harness.errors import CaseFileError, ImportFileError
+from harness.file_json import TwiceError, read_json
 from harness.grading.rows import FIELDS, OPTIONAL, FieldError, GradeRow, cell_value, read_row, row_fields
 from harness.nearest import nearest_or_known
 from harness.offline.cells import escape_cell, unescape_cell
 
 GradeFormat: TypeAlias = Literal["jsonl", "csv"]
 FORMATS: Final[tuple[GradeFormat, ...]] = ("jsonl", "csv")
-MOST_NAMED: Final = 10
+MOST_NAMED: Final = 20
 """Faults that are named; the others are counted."""
 
 _FEW_LINES: Final = 3
@@ -42,31 +43,38 @@ def format_of(path: Path) -> GradeFormat:
 
 
 def read_rows(path: Path, file_format: GradeFormat) -> tuple[list[GradeRow], list[str]]:
-    """Return the lines of a file that can be read, and what is wrong with the others, each with its line.
+    """Return the lines of a file, and what is wrong with any of their fields, each with its line.
 
+    A line of which only some fields can be read is among them, since more may be wrong with those.
     Raises ImportFileError for a file that cannot be read at all.
     """
     text = _text_of(path)
-    lines = _json_lines(text) if file_format == "jsonl" else _csv_lines(text, path.name)
     rows, faults = [], []
-    for line, fields in lines:
-        if isinstance(fields, str):
-            faults.append(f"line {line}: {fields}")
-            continue
-        try:
-            rows.append(read_row(line, fields))
-        except FieldError as error:
-            faults.append(f"line {line}: {error}")
+    for line in _json_lines(text) if file_format == "jsonl" else _csv_lines(text):
+        told = line.faults
+        if line.fields is not None:
+            row, wrong = read_row(line.number, line.fields, line.unread)
+            rows.append(row)
+            told = [*told, *wrong]
+        faults += [f"line {line.number}: {fault}" for fault in told]
     return rows, faults
 
 
 def refuse(name: str, faults: Sequence[str]) -> None:
-    """Raise ImportFileError where there are faults; names the first, one that many lines have only once."""
+    """Raise ImportFileError where there are faults; names the first, one that many lines have only once.
+
+    They are told by the order of their lines; one of no line comes first.
+    """
     if faults:
-        named = _gathered(faults)
+        named = _gathered(sorted(faults, key=_line_of))
         more = len(named) - MOST_NAMED
         told = "; ".join([*named[:MOST_NAMED], *([f"and {more} more"] if more > 0 else [])])
         raise ImportFileError(f"{name!r}: nothing was imported: {told}")
+
+
+def _line_of(fault: str) -> int:
+    found = _LINE.match(fault)
+    return 0 if found is None else int(found[1])
 
 
 def _gathered(faults: Sequence[str]) -> list[str]:
@@ -98,9 +106,7 @@ def write_grades(grades: Iterable[Grade], file_format: GradeFormat, stream: IO[b
         if file_format == "jsonl":
             stream.write(json.dumps(fields, allow_nan=False).encode("ascii") + b"\n")
             continue
-        cells = [
-            escape_cell(str(fields[name])) if name in _TEXTS else str(fields[name]) for name in FIELDS
-        ]
+        cells = [escape_cell(str(fields[name])) if name in _TEXTS else str(fields[name]) for name in FIELDS]
         cells[FIELDS.index("value")] = json.dumps(grade.value, allow_nan=False)
         stream.write(_csv_line(cells))
     return count
@@ -123,91 +129,94 @@ def _text_of(path: Path) -> str:
         ) from error
 
 
-def _json_lines(text: str) -> Iterator[tuple[int, Mapping[str, JSON] | str]]:
+class _Line(NamedTuple):
+    """A line as it is read: None where nothing of it can be; `unread`: fields that `faults` speak of."""
+
+    number: int
+    fields: Mapping[str, JSON] | None
+    faults: Sequence[str] = ()
+    unread: Sequence[str] = ()
+
+
+def _json_lines(text: str) -> Iterator[_Line]:
     # Only LF ends a line: U+2028 may stand in a text.
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            yield number, _object(line)
+            yield _object(number, line)
 
 
-def _object(line: str) -> Mapping[str, JSON] | str:
+def _object(number: int, line: str) -> _Line:
     try:
-        found = json.loads(line, object_pairs_hook=_once, parse_constant=_no_constant)
-    except _TwiceError as error:
-        return f"{str(error)!r} stands twice in it; leave one out"
+        found = read_json(line)
+    except TwiceError as error:
+        return _Line(number, None, [f"{error.name!r} stands twice in it; leave one out"])
     except (ValueError, RecursionError) as error:
-        return f"it is no JSON: {error}"
+        return _Line(number, None, [f"it is no JSON: {error}"])
     if not isinstance(found, dict):
-        return 'it is no JSON object; write {"model": ..., "case_id": ..., ...}'
-    try:
-        _check_columns(list(found))
-    except FieldError as error:
-        return str(error)
-    return found
+        return _Line(number, None, ['it is no JSON object; write {"model": ..., "case_id": ..., ...}'])
+    return _Line(number, found, list(_column_faults(list(found))))
 
 
-class _TwiceError(Exception):
-    """A field stands twice in one object."""
-
-
-def _once(pairs: Sequence[tuple[str, JSON]]) -> dict[str, JSON]:
-    found: dict[str, JSON] = {}
-    for name, value in pairs:
-        if name in found:
-            raise _TwiceError(name)
-        found[name] = value
-    return found
-
-
-def _no_constant(text: str) -> JSON:
-    raise ValueError(f"{text} is no JSON number")
-
-
-def _csv_lines(text: str, name: str) -> Iterator[tuple[int, Mapping[str, JSON] | str]]:
+def _csv_lines(text: str) -> Iterator[_Line]:
+    """Yield the lines of a table; the first is its head, where anything is wrong with that."""
     csv.field_size_limit(sys.maxsize)
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         columns = [column.strip() for column in next(reader, [])]
-        try:
-            _check_columns(columns)
-        except FieldError as error:
-            raise ImportFileError(f"{name!r}, line 1: {error}") from None
+        faults = list(_column_faults(columns))
+        if faults:
+            yield _Line(1, None, faults)
         began = reader.line_num + 1
-        for cells in reader:
+        for cells in () if _is_cut_otherwise(columns) else reader:
             line, began = began, reader.line_num + 1
             if any(cell.strip() for cell in cells):
-                yield line, _fields(columns, cells)
+                yield _row_line(line, columns, cells)
     except csv.Error as error:
-        raise ImportFileError(f"{name!r}, line {reader.line_num}: it is no CSV: {error}") from error
+        yield _Line(reader.line_num, None, [f"it is no CSV: {error}"])
 
 
-def _fields(columns: Sequence[str], cells: Sequence[str]) -> Mapping[str, JSON] | str:
+def _row_line(number: int, columns: Sequence[str], cells: Sequence[str]) -> _Line:
     if len(cells) != len(columns):
-        return f"{len(cells)} cells, and the head has {len(columns)}; put a text with commas in double quotes"
+        told = f"{len(cells)} cells, and the head has {len(columns)}; put a text with commas in double quotes"
+        return _Line(number, None, [told])
     found: dict[str, JSON] = {}
-    try:
-        for column, cell in zip(columns, cells, strict=True):
-            if not cell.strip():
-                found[column] = None
-            elif column in _TEXTS:
-                found[column] = unescape_cell(cell)
-            else:
-                found[column] = cell_value(cell.strip()) if column == "value" else cell.strip()
-    except CaseFileError as error:
-        return f"{error}; write a backslash of the text itself twice"
-    except FieldError as error:
-        return str(error)
-    return found
+    faults: list[str] = []
+    unread = [name for name in columns if columns.count(name) > 1]
+    for column, cell in zip(columns, cells, strict=True):
+        try:
+            found[column] = _cell(column, cell)
+        except CaseFileError as error:
+            faults.append(f"{error}; write a backslash of the text itself twice")
+            unread.append(column)
+        except FieldError as error:
+            faults.append(str(error))
+            unread.append(column)
+    return _Line(number, found, faults, unread)
 
 
-def _check_columns(columns: Sequence[str]) -> None:
-    """Raise FieldError for columns that are unknown, missing or there twice."""
-    for name in columns:
+def _cell(column: str, cell: str) -> JSON:
+    if not cell.strip():
+        return None
+    if column in _TEXTS:
+        return unescape_cell(cell)
+    return cell_value(cell.strip()) if column == "value" else cell.strip()
+
+
+def _column_faults(columns: Sequence[str]) -> Iterator[str]:
+    """Yield what is wrong with the names of columns: those that are unknown, there twice, or missing."""
+    for name in dict.fromkeys(columns):
         if name not in FIELDS:
-            hint = "; separate cells by commas" if ";" in name or "\t" in name else ""
-            raise FieldError(f"unknown column {name!r}{hint or nearest_or_known(name, FIELDS)}")
+            hint = (
+                "; separate cells by commas" if _is_cut_otherwise([name]) else nearest_or_known(name, FIELDS)
+            )
+            yield f"unknown column {name!r}{hint}"
         if columns.count(name) > 1:
-            raise FieldError(f"the column {name!r} stands twice; leave one out")
+            yield f"the column {name!r} stands twice; leave one out"
     missing = [name for name in FIELDS if name not in columns and name not in OPTIONAL]
-    if missing:
-        raise FieldError(f"there is no {', '.join(map(repr, missing))}; add it")
+    if missing and not _is_cut_otherwise(columns):
+        yield f"there is no {', '.join(map(repr, missing))}; add it"
+
+
+def _is_cut_otherwise(columns: Sequence[str]) -> bool:
+    """Tell whether cells are cut by what is no comma, so that nothing else can be said of them."""
+    return any(";" in name or "\t" in name for name in columns)

@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, TypeVar
 
 from harness.benchmarks.sheets import COMMENT
 from harness.cache.grades import Grade, GradeValue
 from harness.canonical import JSON
+from harness.file_json import read_json
 
 FIELDS: Final = ("model", "condition", "case_id", "repeat", "rater", "question", "value", "time")
 """The columns of a file of grades, in the order in which they are written."""
 
 OPTIONAL: Final = frozenset({"repeat", "rater", "time"})
 """A file need not have these: repeat 1, the rater of the command line, now."""
+
+T = TypeVar("T")
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _BARE: Final = re.compile(r"[^\W\d_][^\x00-\x1f\x7f]*")
@@ -28,7 +31,10 @@ _WHOLE: Final = re.compile(r"[1-9][0-9]{0,8}")
 
 @dataclass(frozen=True, slots=True)
 class GradeRow:
-    """A line of a file of grades, read; `line` counts from 1. None where the file says nothing."""
+    """A line of a file of grades, read; `line` counts from 1. None where the file says nothing.
+
+    `unread`: the fields that could not be read, whose values here mean nothing.
+    """
 
     line: int
     model: str
@@ -39,28 +45,49 @@ class GradeRow:
     question: str
     value: GradeValue
     graded_at_us: int | None
+    unread: frozenset[str] = frozenset()
 
 
 class FieldError(Exception):
     """A field cannot be read; says why and what to write."""
 
 
-def read_row(line: int, fields: Mapping[str, JSON]) -> GradeRow:
-    """Return a line's grade. `value` is a JSON scalar, everything else text (`repeat` may be a number).
+def read_row(
+    line: int, fields: Mapping[str, JSON], unread: Collection[str] = ()
+) -> tuple[GradeRow, list[str]]:
+    """Return a line's grade, and what is wrong with its fields, each by itself.
 
-    Raises FieldError.
+    `value` is a JSON scalar, everything else text (`repeat` may be a number). `unread`: fields that are known
+    to be wrong already; so are those that a line must have and does not.
     """
-    return GradeRow(
+    faults: list[str] = []
+    wrong = {name for name in FIELDS if name in unread or (name not in fields and name not in OPTIONAL)}
+
+    def read(name: str, how: Callable[[], T], nothing: T) -> T:
+        if name in wrong:
+            return nothing
+        try:
+            return how()
+        except FieldError as error:
+            faults.append(str(error))
+            wrong.add(name)
+            return nothing
+
+    no_value: GradeValue = ""
+    row = GradeRow(
         line=line,
-        model=_text(fields, "model"),
-        condition=_text(fields, "condition"),
-        case_id=_text(fields, "case_id"),
-        repeat=_repeat(fields.get("repeat")),
-        rater=None if fields.get("rater") is None else _text(fields, "rater"),
-        question=_text(fields, "question"),
-        value=_value(fields.get("value"), blank=fields.get("question") == COMMENT),
-        graded_at_us=_moment(fields.get("time")),
+        model=read("model", lambda: _text(fields, "model"), ""),
+        condition=read("condition", lambda: _text(fields, "condition"), ""),
+        case_id=read("case_id", lambda: _text(fields, "case_id"), ""),
+        repeat=read("repeat", lambda: _repeat(fields.get("repeat")), 1),
+        rater=None if fields.get("rater") is None else read("rater", lambda: _text(fields, "rater"), ""),
+        question=read("question", lambda: _text(fields, "question"), ""),
+        value=read(
+            "value", lambda: _value(fields["value"], blank=fields.get("question") == COMMENT), no_value
+        ),
+        graded_at_us=read("time", lambda: _moment(fields.get("time")), None),
     )
+    return replace(row, unread=frozenset(wrong)), faults
 
 
 def row_fields(grade: Grade) -> dict[str, JSON]:
@@ -89,7 +116,7 @@ def cell_value(cell: str) -> JSON:
     wrote it meant something else.
     """
     try:
-        found: JSON = json.loads(cell, parse_constant=_no_constant)
+        found = read_json(cell)
     except (ValueError, RecursionError):
         if _BARE.fullmatch(cell) and cell.casefold() not in _NO_WORDS:
             return cell
@@ -98,10 +125,6 @@ def cell_value(cell: str) -> JSON:
             "does not begin with a letter in double quotes"
         ) from None
     return found
-
-
-def _no_constant(text: str) -> JSON:
-    raise ValueError(text)
 
 
 def _text(fields: Mapping[str, JSON], name: str) -> str:

@@ -30,6 +30,7 @@ from harness.notebook.columns import (
     table_of,
 )
 from harness.notebook.rows import Row, metric_rows, record_row, run_row, score_rows
+from harness.offline.corrected_cases import corrected_cases
 from harness.offline.records import RecordMaker
 from harness.offline.replay import Replayer
 from harness.offline.replay_stream import replay_units
@@ -155,6 +156,7 @@ class NotebookStore:
         kinds: Names = "model",
         conventions: Mapping[str, str] | None = None,
         grades: str | None = None,
+        data: str | os.PathLike[str] | None = None,
     ) -> ArrowTable:
         """Return a table of the values of single units, one row a unit and metric.
 
@@ -169,7 +171,7 @@ class NotebookStore:
         chosen = Only(_names(models), _names(conditions))
 
         async def rows(store: Store) -> AsyncIterator[Row]:
-            scored = await _scored(store, run, conventions, grades)
+            scored = await _scored(store, run, conventions, grades, data)
             wanted = _rows_of(scored, _names(kinds))
             name = scored.stored.run.name
             _known(chosen.models, [key.name for key in wanted], "model", run=name)
@@ -187,13 +189,15 @@ class NotebookStore:
         *,
         conventions: Mapping[str, str] | None = None,
         grades: str | None = None,
+        data: str | os.PathLike[str] | None = None,
     ) -> ArrowTable:
         """Return a table of a run's metrics, one row a row of the scores, reading and metric.
 
         Stored scores are taken only where nothing that they depend on has changed since: answers, grades, the
         code that reads and scores, `conventions`. Else the run is scored for this call, which a line on
-        stderr says; `harness score RUN` stores that once for all. `conventions` and `grades` are those of
-        `harness score`.
+        stderr says; `harness score RUN` stores that once for all. `conventions`, `grades` and `data` are
+        those of `harness score`; `data` is a folder of case files with corrected references, which count for
+        cases whose inputs are unchanged. CaseFileError where it cannot be read.
 
         Columns: `run`, `kind` (model, rater, baseline), `model`, `condition`, `reading` (as_answered,
         valid_only, without_reformatter), `metric`, `value`, `n`, `ci_low`, `ci_high`, `ci_method`, `sd`,
@@ -202,7 +206,7 @@ class NotebookStore:
         """
 
         async def rows(store: Store) -> list[Row]:
-            return list(metric_rows((await _scored(store, run, conventions, grades)).score))
+            return list(metric_rows((await _scored(store, run, conventions, grades, data)).score))
 
         return table_of(METRICS, self._read(rows))
 
@@ -282,10 +286,17 @@ def _begun(items: Iterator[Any]) -> Iterator[Any]:
 
 
 async def _scored(
-    store: Store, ref: str, conventions: Mapping[str, str] | None, grades: str | None
+    store: Store,
+    ref: str,
+    conventions: Mapping[str, str] | None,
+    grades: str | None,
+    data: str | os.PathLike[str] | None,
 ) -> ScoredRun:
     run = await store.find_run(ref)
-    return await scored_run(store, run, conventions=conventions, grades=grades, tell=logger.warning)
+    corrected = None if data is None else corrected_cases([run], await store.runs(), Path(data))
+    return await scored_run(
+        store, run, conventions=conventions, grades=grades, corrected=corrected, tell=logger.warning
+    )
 
 
 def _rows_of(scored: ScoredRun, kinds: frozenset[str] | None) -> list[RowKey]:

@@ -8,11 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from harness.canonical import JSON
+from harness.offline.row_units import RowKind as ScoredKind
 
-RowKind: TypeAlias = Literal["model", "rater", "baseline", "published", "other"]
+RowKind: TypeAlias = ScoredKind | Literal["published", "other"]
+KIND_HEADS: Final[Mapping[RowKind, str]] = {
+    "model": "Models",
+    "rater": "Raters",
+    "baseline": "Baselines",
+    "published": "Published figures",
+    "other": "Others",
+}
+"""Every kind of row of a table, in their order, and the head of such a group."""
 Tone: TypeAlias = Literal["plain", "note", "warning"]
 
 

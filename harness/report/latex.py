@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Final
 
 from harness.report.cell_notes import MARK, TableNotes, is_marked, table_notes
-from harness.report.document import Cell, Report, Table, TableRow
+from harness.report.document import KIND_HEADS, Cell, Report, Table, TableRow
 from harness.report.latex_text import DEFINITION, LONGEST, latex_text
 from harness.report.parts import tables
 from harness.report.plain_text import visible
@@ -31,7 +31,8 @@ _WIDE: Final = 40
 _CODE_POINT: Final = len("U+4E00")
 _PARAGRAPH: Final = r">{\raggedright\arraybackslash}p{5cm}"
 _NEGATIVE: Final = re.compile(r"-(?=[0-9])")
-_PLURALS: Final = {"rater": "raters", "baseline": "baselines", "published": "published"}
+_UNNAMED: Final = ("model", "other")
+"""Kinds of rows that stand without a head."""
 
 
 def latex_table(table: Table, warnings: Sequence[str] = ()) -> str:
@@ -136,8 +137,9 @@ def _rows(table: Table, notes: TableNotes) -> Iterator[str]:
     for at, (kind, rows) in enumerate(groupby(placed, key=lambda one: one[1].kind)):
         if at:
             yield r"\midrule"
-        if kind in _PLURALS:
-            yield rf"\multicolumn{{{len(table.columns) + 1}}}{{l}}{{\itshape {_PLURALS[kind]}}} \\"
+        if kind not in _UNNAMED:
+            head = KIND_HEADS[kind].lower()
+            yield rf"\multicolumn{{{len(table.columns) + 1}}}{{l}}{{\itshape {head}}} \\"
         for place, row in rows:
             yield _row(place, row, notes)
 

@@ -8,16 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from harness.report.cell_notes import common_n, counted, counting
-from harness.report.document import Cell, Column, RowKind, Table, TableRow
-
-KINDS: dict[RowKind, str] = {
-    "model": "Models",
-    "rater": "Raters",
-    "baseline": "Baselines",
-    "published": "Published figures",
-    "other": "Others",
-}
-"""The heads of a table's groups of rows."""
+from harness.report.document import KIND_HEADS, Cell, Column, Table, TableRow
 
 TALL_ROWS = 16
 """Rows from which on the heads of a table stay in view while it is scrolled."""
@@ -135,7 +126,7 @@ def shown_table(table: Table) -> ShownTable:
     rows = [_row(table, row, letters, single, column_n) for row in table.rows]
     kinds = {row.kind for row in table.rows}
     groups = [
-        Group(KINDS[kind] if len(kinds) > 1 else "", list(found))
+        Group(KIND_HEADS[kind] if len(kinds) > 1 else "", list(found))
         for kind, found in groupby(rows, lambda one: one.row.kind)
     ]
     notes = list(letters.notes.values())

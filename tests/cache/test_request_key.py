@@ -160,6 +160,7 @@ PROVIDER_CHANGES: Mapping[str, object] = {
     "api_key_env": "OTHER_KEY",
     "api_key_header": "api-key",
     "price_source": "a page, 2020-01-01",
+    "ends_source": "a page, 2020-01-01",
     "headers": {"x-org": "other"},
     "limit_headers": "anthropic",
     "max_tokens_field": "max_completion_tokens",
@@ -201,6 +202,7 @@ MODEL_CHANGES: Mapping[str, object] = {
     "retired": "2020",
     "replaced_on": date(2020, 1, 1),
     "retires_on": date(2020, 1, 1),
+    "ends_source": "a page, 2020-01-01",
     "note": "slow",
 }
 

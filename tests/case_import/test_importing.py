@@ -70,6 +70,18 @@ def test_skipped_rows_stand_in_a_file_of_the_folder(tmp_path: Path) -> None:
     assert len(media) == 2  # none of the rows that were left out, and no file half written
 
 
+def test_a_row_that_is_left_out_takes_no_id_along(tmp_path: Path) -> None:
+    rows = [row("a", image=b"no image"), row("a"), row("a"), row("b"), row("b", group=True), row("c", tags=1)]
+    path = write_json_lines(tmp_path / "t.jsonl", rows)
+    found = imported(open_source(path), tmp_path / "out", skip_bad=True, ids=dict.fromkeys("abcd"))
+    assert [one["id"] for one in lines(tmp_path / "out")] == ["a", "b"]
+    assert (found.cases, found.n_bad, found.second_ids, found.missing_ids) == (2, 4, ["a"], ["d"])
+    assert [bad.place.split()[1] for bad in found.bad] == ["1", "3", "5", "6"]
+    assert found.bad[1].reasons == ("id 'a' is that of row 2 (line 2); give each case its own",)
+    strict = imported(open_source(path), tmp_path / "strict")  # where none is left out, both are told
+    assert [bad.place.split()[1] for bad in strict.bad] == ["1", "2", "3", "5", "6"] and not strict.second_ids
+
+
 def test_a_table_without_bad_rows_leaves_no_list_of_them(tmp_path: Path) -> None:
     path = write_json_lines(tmp_path / "t.jsonl", [row("a")])
     assert imported(open_source(path), tmp_path / "out", skip_bad=True, synthetic=True).written

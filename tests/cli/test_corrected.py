@@ -23,6 +23,8 @@ from sweep_kit import (
     write_config,
 )
 
+from harness import open_store
+
 METRIC = "fine.exact_match"
 CASES = 12
 CORRECTED = ("c000", "c001", "c002", "c003")
@@ -146,6 +148,25 @@ def test_scores_that_are_current_for_these_references_are_taken_as_stored(asked:
     assert "its stored scores use the run's own references" in command(store, *words).err
     others = command(store, "compare", "night", "--data", asked / "data").err
     assert "its stored scores use other corrected references" in others
+
+
+def test_notebooks_take_corrected_references_too(asked: Path, store: Path) -> None:
+    def value(data: Path | None) -> Mapping[str, Any]:
+        rows = opened.metrics(data=data).to_pylist()
+        return {one["model"]: one["value"] for one in rows if _is_ours(one)}
+
+    def units(data: Path | None) -> Mapping[str, Any]:
+        rows = [row for row in opened.scores(data=data).to_pylist() if row["metric"] == METRIC]
+        return {name: sum(row["value"] for row in rows if row["model"] == name) / CASES for name in OWN}
+
+    with open_store(store) as opened:
+        assert value(None) == units(None) == OWN
+        assert value(asked / "corrected") == units(asked / "corrected") == NOW
+        assert value(None) == OWN
+
+
+def _is_ours(row: Mapping[str, Any]) -> bool:
+    return (row["kind"], row["reading"], row["metric"]) == ("model", "as_answered", METRIC)
 
 
 def test_the_same_references_in_other_groups_are_other_scores(asked: Path, store: Path) -> None:

@@ -92,6 +92,14 @@ def test_some_bad_rows_name_the_way_out(tmp_path: Path) -> None:
     assert "warning: rows left out: 1 of 3; skipped.jsonl in the new folder lists them" in result.stderr
 
 
+def test_a_later_row_in_the_place_of_one_that_is_left_out_is_told(tmp_path: Path) -> None:
+    path = write_delimited(tmp_path / "t.csv", [*rows(1, labels="no list"), *rows(2)])
+    result = data_import("--from", path, "--out", tmp_path / "out", *MAPS, "--skip-bad")
+    assert result.exit_code == 0 and "rows left out: 1 of 3" in result.stderr
+    told = "warning: ids of rows left out that a later row has too, which is the case now: 1 ('c0')\n"
+    assert told in result.stderr
+
+
 def test_a_dry_run_shows_columns_and_what_is_lacking(tmp_path: Path) -> None:
     path = write_json_lines(
         tmp_path / "t.jsonl", [{**rows(1)[0], "meta": {"age": 5, "sex": "f"}, "n": 1, "none": None}]

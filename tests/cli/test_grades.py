@@ -275,14 +275,47 @@ def test_a_wrong_file_is_refused_by_its_lines_and_nothing_is_kept(shared: Path, 
 
 
 def test_all_wrong_lines_are_counted_and_the_first_ones_named(shared: Path) -> None:
-    text = "\n".join([HEAD, *(row(value="x", case_id=f"c{number}") for number in range(30))])
+    text = "\n".join([HEAD, *(row(value="x", case_id=f"c{number}") for number in range(40))])
     done = imported(shared, text=text)
-    assert done.code == 2 and "line 2:" in done.err and "line 31:" not in done.err
-    assert "and 20 more" in done.err  # 29 unknown cases, of which nine are named, and one value in 30 lines
+    assert done.code == 2 and "line 2:" in done.err and "line 41:" not in done.err
+    assert "and 20 more" in done.err  # 39 unknown cases, of which 19 are named, and one value in 40 lines
+
+
+def test_faults_of_every_kind_are_told_at_once(shared: Path) -> None:
+    lines = [
+        "model,modle,case_id,repeat,rater,question,value",
+        f"alhpa,x,c1,0,ann,{QUESTION},7",
+        f"alpha,x,c\\q,,,{QUESTION},TRUE",
+        "alpha,x,c1,,ann",
+        f"alpha,x,c9,,ann,{QUESTION},1",
+        'alpha,x,c1,,ann,free,"1" or 2',
+    ]
+    done = imported(shared, text="\n".join(lines))
+    told = [
+        "line 1: unknown column 'modle'; did you mean 'model'?",
+        "line 1: there is no 'condition'; add it",
+        "line 2: 'repeat' must be a whole number from 1, got '0'",
+        "line 2: run 'night' has no model 'alhpa'; did you mean 'alpha'?",
+        f"line 2: a grade of '{QUESTION}' is 0 or 1, not 7",
+        "line 3: unknown escape",
+        "line 3: 'value' 'TRUE' is no JSON scalar",
+        "line 3: 'rater' is blank; fill it in, or give --rater NAME",
+        "line 4: 5 cells, and the head has 7",
+        "line 5: run 'night' has no case 'c9'",
+        "line 6: it is no CSV",
+    ]
+    places = [done.err.find(one) for one in told]
+    assert done.code == 2 and -1 not in places and places == sorted(places), done.err
+    assert done.err.count("; line ") == len(told) - 1 and "more" not in done.err
+    double = "\n".join([line(), line(repeat=0), line(model="alhpa"), line(), line(question="-", value=2)])
+    done = imported(shared, text=double, name="g.jsonl")
+    assert "line 2: 'repeat' must" in done.err and "line 4: it says the same as line 1" in done.err
+    assert "line 5: there is no 'question'; add it" in done.err and done.err.count("; line ") == 3
 
 
 def test_what_is_wrong_with_every_line_is_said_once(shared: Path) -> None:
-    text = "\n".join([HEAD, *(row(model="o3", value="0") for _ in range(9)), row(case_id="c2", model="o3")])
+    nine = (row(model="o3", question=f"free {number}") for number in range(9))
+    text = "\n".join([HEAD, *nine, row(case_id="c2", model="o3")])
     done = imported(shared, text=text)
     told = "nothing was imported: 10 lines (2, 3, 4 ...): run 'night' has no model 'o3'; known: 'alpha'; "
     assert done.code == 2 and f"{told}line 11: run 'night' has no case 'c2'" in done.err, done.err

@@ -96,6 +96,7 @@ def test_the_name_of_a_model_shows_all_that_is_known_of_it(monkeypatch: pytest.M
         "2 in, 8 out, 0.5 cached in (USD per million tokens)",
         "by developers.openai.com",
         "learned from headers (openai)",
+        "ends on 2026-12-11, says its provider by developers.openai.com/api/docs/deprecations, read",
     ):
         assert words in told
     assert "o3-pro" in result.stderr and "hush-hush" not in result.output

@@ -318,6 +318,15 @@ def test_a_dry_run_names_questions_and_usd_and_sends_nothing(tmp_path: Path) -> 
     assert done.json[0]["questions"] == 4 and done.json[0]["high_usd"] is None
 
 
+def test_an_end_that_is_near_or_past_is_told_before_anything_is_asked(tmp_path: Path) -> None:
+    near, _ = doctor(tmp_path, "--dry-run", retires_on="2020-01-01", note="m-2 stays")
+    told = "its provider was to withdraw it on 2020-01-01 (m-2 stays; by harness.toml)"
+    assert near.code == 0 and f"note: model 'm' may be gone: {told}" in near.err
+    past, calls = doctor(tmp_path, "--dry-run", retired="gone since 2020; stand-in: m-2")
+    assert past.code == 0 and calls == []
+    assert "note: model 'm' is retired by its provider: gone since 2020; stand-in: m-2" in past.err
+
+
 def test_simulated_models_are_found_sound() -> None:
     done = harness("doctor", "--models", "sim/steady,sim/careful", "--json")
     assert done.code == 0, done.err

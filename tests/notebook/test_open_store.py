@@ -20,9 +20,10 @@ import pandas as pd
 import polars as pl
 import pytest
 from bulk_run import bulk_plan, fill, kind_of
+from postgres_server import PostgresServer
 from scripted_server import ScriptedServer
 from step_examples import answering, ready_source, step_args, with_small_judge, write_config
-from stored_run_builder import EXTRACTION, SCALING, Built, Plan, answer, built_run, case
+from stored_run_builder import EXTRACTION, SCALING, Built, Plan, answer, build, built_run, case
 from sweep_kit import harness as command
 
 import harness
@@ -196,6 +197,28 @@ def test_unit_scores_are_those_of_the_derived_table(bulk: Path) -> None:
     assert found == asyncio.run(derived(bulk))
     assert len(found) == len(rows)
     assert all((row["value"] is None) == (row["reason"] is not None) for row in rows)
+
+
+async def test_a_store_on_postgres_gives_the_same_tables(
+    tmp_path: Path, postgres: PostgresServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    plan, place = bulk_plan(12, ("alpha", "\u53e3")), postgres.new_store()
+    async with built_run(tmp_path, plan, name="bulk") as built:
+        await fill(built)
+    async with await Store.open(place) as store:
+        await fill(await build(store, plan, name="bulk"))
+    with harness.open_store(tmp_path / "store.sqlite3") as here, harness.open_store(place) as there:
+        for table in ("records", "scores", "metrics"):
+            found = getattr(there, table)().to_pylist()
+            assert found == getattr(here, table)().to_pylist() and found
+        names = ("run", "digest", "models", "n_units", "sessions")
+        (run,), (same,) = there.runs().to_pylist(), here.runs().to_pylist()
+        assert [run[name] for name in names] == [same[name] for name in names]
+        assert sum(batch.num_rows for batch in there.record_batches(models="alpha")) == 12
+        with pytest.raises(UnknownNameError, match="unknown run 'bukl'"):
+            there.records("bukl")
+        assert there.place in repr(there) and "runs: 'bulk'" in repr(there)
+    assert caplog.text.count("scoring run 'bulk' first") == 4  # nothing is ever written, so each call scores
 
 
 def test_outdated_scores_are_never_shown(bulk: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -29,6 +29,7 @@ EXCUSED = {
     "case_spool.py": "holds case files while they are read",
     "errors.py": "exceptions",
     "exit_codes.py": "how the command ends",
+    "file_json.py": "reads lines of case files",
     "foreign_files.py": "tells what a file is that is no image",
     "frames": "takes frames out of videos before they are sent",
     "image_conversion.py": "opens images before they are sent",

@@ -68,6 +68,14 @@ def test_a_retired_model_names_a_stand_in_that_is_there_and_is_not_retired() -> 
         assert models[found[1]].retired is None
 
 
+def test_the_day_on_which_a_model_ends_has_a_page_and_a_date() -> None:
+    ending = [one for one in all_models().values() if one.retires_on or one.replaced_on]
+    assert len(ending) > 5
+    for one in ending:
+        source = one.ends_source or one.provider.ends_source
+        assert source is not None and re.search(r"\w\.\w.*20\d\d-\d\d-\d\d", source), one.name
+
+
 def test_reasoning_models_take_no_sampling_parameters() -> None:  # F15
     models = all_models()
     for name in ("claude-opus-4.7", "claude-sonnet-5.5", "kimi-k2.6", "deepseek-v4-flash"):

@@ -64,6 +64,14 @@ def test_the_table_says_which_entries_are_retired(models: dict[str, Model], chec
     assert said == {name for name in named if models[name].retired}
 
 
+def test_the_table_says_until_when_an_entry_is_served(models: dict[str, Model], checkout: Path) -> None:
+    text = (checkout / "docs" / "models.md").read_text(encoding="utf-8")
+    said = dict(re.findall(r"^\|[^|]*\| `([^`]+)` \(until ([-0-9]+)\)", text, re.MULTILINE))
+    named = [models[name] for name in re.findall(r"^\|[^|]*\| `([^`]+)`", text, re.MULTILINE)]
+    ends = {one.name: [day for day in (one.retires_on, one.replaced_on) if day] for one in named}
+    assert len(said) > 5 and said == {name: str(min(days)) for name, days in ends.items() if days}
+
+
 def listed(text: str) -> Iterator[str]:
     """Give the names in the `models:` blocks of benchmarks.yaml, which are lists on one line each."""
     block: int | None = None

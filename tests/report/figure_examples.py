@@ -6,6 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 
 from harness.report.document import (
+    KIND_HEADS,
     Alluvial,
     Drawing,
     Figure,
@@ -33,7 +34,7 @@ HOSTILE: Sequence[str] = (
     "x" * 200_000,
 )
 NAMES: Sequence[str] = tuple(f"vendor-{at % 7}/model-{at:02}-vision" for at in range(33))
-KINDS: Sequence[RowKind] = ("model", "rater", "baseline", "published", "other")
+KINDS: Sequence[RowKind] = tuple(KIND_HEADS)
 
 
 def figure(drawing: Drawing, title: str = "A figure", alt: str = "What it shows.") -> Figure:

@@ -189,6 +189,26 @@ def test_a_request_too_large_in_all_is_not_sent(folder: Path, server: ScriptedSe
     assert {one["error"]["message"].split(" has ")[0] for one in records(folder)} == {"the request"}
 
 
+def test_a_dry_run_counts_the_whole_body_to_the_byte(folder: Path, server: ScriptedServer) -> None:
+    configured(folder, server.url, max_request_bytes=10_000_000)
+    assert harness(*run_args(folder, "--image-recipe", "png")).code == 0
+    sizes = sorted(len(arrival.body) for arrival in server.arrivals)
+    place = folder / "other.sqlite3"
+    for limit in (sizes[-1], sizes[-1] - 1):
+        configured(folder, server.url, max_request_bytes=limit)
+        dry = harness(*run_args(folder, "--image-recipe", "png", "--dry-run", "--json", store=place))
+        (told,) = dry.json["models"]
+        beyond = sum(size > limit for size in sizes)
+        assert dry.code == 0 and told["to_send"] == len(sizes) - beyond
+        assert told["beyond"] == ({"max_request_bytes": beyond} if beyond else {})
+    assert beyond  # what is stored already is not sent, whatever its size
+    stored = harness(*run_args(folder, "--image-recipe", "png", "--dry-run", "--json")).json["models"]
+    assert [(one["to_send"], one["beyond"]) for one in stored] == [(0, {})]
+    checked = harness("data", "check", "--benchmark", "triage", "--data", folder / "data", "--models", "m",
+                      "--image-recipe", "png", "--config", folder / "harness.toml", "--json")  # fmt: skip
+    assert checked.json["beyond"] == {"m": {"max_request_bytes": beyond}}
+
+
 def test_a_chain_does_to_each_image_what_it_needs_and_no_more(folder: Path, server: ScriptedServer) -> None:
     """As the verifier of MedLayXPlain is shown images: the longest edge at most so long, then JPEG 85."""
     configured(folder, server.url)

@@ -353,3 +353,18 @@ def test_a_name_that_another_run_holds_is_refused_with_what_differs(tmp_path: Pa
         assert len(server.arrivals) == 2
     assert done.code == 2 and "the name 'mine' is held" in done.err
     assert "what differs: models: m, repeats)" in done.err
+
+
+def test_answers_stored_under_another_model_id_are_told_of_before_they_are_paid_again(tmp_path: Path) -> None:
+    write_cases(tmp_path / "data", 3)
+    with ScriptedServer(right_answer) as server:
+        config = write_config(tmp_path, server.url)
+        assert harness(*run_args(tmp_path, "--limit", "2")).code == 0
+        config.write_text(config.read_text().replace('model = "m"', 'model = "m-2"'))
+        dry = harness(*run_args(tmp_path, "--dry-run"))
+        assert (dry.code, len(server.arrivals)) == (0, 2)
+        done = harness(*run_args(tmp_path))
+    assert (done.code, len(server.arrivals)) == (0, 5)  # told of, and never taken for the same
+    for said in (dry.err, done.err):
+        assert "note: m: 2 of its next 3 requests were answered before, under the model id 'm'; " in said
+        assert "if it is the same model, set model = 'm' under [models.m] to use those answers" in said

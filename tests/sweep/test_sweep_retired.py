@@ -85,7 +85,7 @@ def test_an_end_that_is_near_is_told_by_a_run_and_by_its_dry_run(tmp_path: Path)
         done = harness(*run_args(tmp_path))
     assert (dry.code, done.code) == (0, 0), done.err
     for said in (dry.err, done.err):
-        assert f"note: model 'm' ends soon: its provider withdraws it on {day}" in said
+        assert f"note: model 'm' ends soon: its provider withdraws it on {day} (by harness.toml)\n" in said
 
 
 def test_a_run_of_every_vendor_is_planned_without_a_key(tmp_path: Path) -> None:
