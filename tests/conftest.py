@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Set apart what was collected: a million objects that stay, which each full collection would walk through.
+    """Set apart what was collected: a million objects that stay, which a full collection walks through.
 
     That took a fifth of the suite's time.
     """

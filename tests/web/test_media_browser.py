@@ -222,7 +222,7 @@ def test_frames_of_a_clip_are_stepped_through_and_the_clip_plays(browser: Browse
         page.keyboard.press("p")
         told(one, "frame 5 at 0.50 s (2 of 6)")
         page.get_by_role("button", name="close").click()
-        # The browser gives the focus back to the frame first opened, and then the page to the one looked at last.
+        # The browser gives the focus back to the first frame, and then the page to the one looked at last.
         one.until("document.activeElement.dataset.title === 'frame 5 at 0.50 s'")
 
 
