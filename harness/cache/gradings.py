@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sqlalchemy import ColumnElement, func, insert, select, update
+from sqlalchemy import ColumnElement, delete, func, insert, select, update
 
 from harness.cache.database import Transaction
 from harness.cache.exchange_rows import packed_json, unpacked_object
@@ -39,6 +39,13 @@ class _New:
     settings: Mapping[str, JSON]
     state: Mapping[str, JSON]
     now_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    grading: StoredGrading
+    last: int
+    state: Mapping[str, JSON] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +88,13 @@ class GradingStore(StorePart):
             rows = (await connection.execute(select(GRADING).where(*wanted).order_by(GRADING.c.id))).all()
         return tuple(map(_read, rows))
 
-    async def grading_now(self, grading: StoredGrading) -> StoredGrading:
-        """Return a grading with the state that it has by now. Raises StoreError where it is gone."""
+    async def grading_now(self, grading: StoredGrading) -> StoredGrading | None:
+        """Return a grading with the state that it has by now; None: it is gone."""
         statement = select(GRADING.c.state).where(GRADING.c.id == grading.id)
         async with self._database.reading() as connection:
             found = (await connection.execute(statement)).scalar_one_or_none()
         if found is None:
-            raise StoreError(f"grading {grading.name!r} is no longer in this store")
+            return None
         return grading if found == packed_json(grading.state) else replace(grading, state=_mapping(found))
 
     async def grades_after(self, run_id: int, id: int) -> Sequence[tuple[int, Grade]]:
@@ -116,6 +123,18 @@ class GradingStore(StorePart):
         """Put a state in place of the one that `grading` has; False where another one stands there by now."""
         change = _Change(grading.id, packed_json(grading.state), packed_json(state))
         return await self._writer.submit(_change_all, change)
+
+    async def remove_grading(self, grading: StoredGrading, last: int) -> bool:
+        """Take a grading out of the store; its grades are the run's, and stay.
+
+        By somebody who knows all grades of its run up to the one with the id `last`: False, and nothing is
+        done, where there is a newer one, or another state than that of `grading`.
+        """
+        return await self._writer.submit(_end_all, _End(grading, last, None))
+
+    async def withdraw_grading(self, grading: StoredGrading, state: Mapping[str, JSON], last: int) -> bool:
+        """Put a grading aside with its last state, under another name. Otherwise as `remove_grading`."""
+        return await self._writer.submit(_end_all, _End(grading, last, state))
 
 
 def _read(row: AnyRow) -> StoredGrading:
@@ -166,3 +185,24 @@ async def _change(transaction: Transaction, change: _Change) -> bool:
         .values(state=change.after)
     )
     return found.rowcount == 1
+
+
+async def _end_all(transaction: Transaction, ends: Sequence[_End]) -> list[bool]:
+    return [await _end(transaction, end) for end in ends]
+
+
+async def _end(transaction: Transaction, end: _End) -> bool:
+    connection, grading = transaction.connection, end.grading
+    newer = select(GRADE.c.id).where(GRADE.c.run_id == grading.run_id, GRADE.c.id > end.last).limit(1)
+    if (await connection.execute(newer)).first() is not None:
+        return False
+    same = (GRADING.c.id == grading.id, GRADING.c.state == packed_json(grading.state))
+    if end.state is None:
+        return (await connection.execute(delete(GRADING).where(*same))).rowcount == 1
+    names = set((await connection.execute(select(GRADING.c.name))).scalars())
+    wanted = [
+        f"{grading.name} (withdrawn)",
+        *(f"{grading.name} (withdrawn-{n})" for n in range(2, len(names) + 3)),
+    ]
+    values = {"state": packed_json(end.state), "name": next(name for name in wanted if name not in names)}
+    return (await connection.execute(update(GRADING).where(*same).values(values))).rowcount == 1

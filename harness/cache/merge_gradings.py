@@ -24,7 +24,9 @@ async def add_gradings(
     """Take over gradings that ours lacks, with their links: who moves a store goes on with the same ones.
 
     One of the same run and settings is the same grading, whatever it is called: our links stay, and the
-    rounds of whichever has come further stand. Another one of a name that is taken here gets a new name.
+    rounds of whichever has come further stand. Raters who came or left in either did so in both. One that
+    was withdrawn is another one than one that goes on. Another one of a name that is taken here gets a new
+    name.
     """
     ours = (await target.connection.execute(select(GRADING))).all()
     known = {(row.run_id, _content(row)): row for row in ours}
@@ -47,12 +49,49 @@ async def add_gradings(
 
 async def _take_course(target: Target, mine: AnyRow, theirs: AnyRow, report: MergeReport) -> None:
     ours, other = _read(mine, mine.state), _read(theirs, theirs.state)
-    if _course(other) <= _course(ours):
+    changed = {**ours, **_raters(ours, other)}
+    if _course(other) > _course(ours):
+        changed |= {name: other.get(name) for name in _COURSE}
+    if changed == ours:
         return
     report.gradings_updated += 1
+    if _form(other) > _form(ours):
+        changed["version"] = other["version"]
     if not target.dry:
-        changed = packed_json({**ours, **{name: other.get(name) for name in _COURSE}})
-        await target.connection.execute(update(GRADING).where(GRADING.c.id == mine.id).values(state=changed))
+        new = packed_json(changed)
+        await target.connection.execute(update(GRADING).where(GRADING.c.id == mine.id).values(state=new))
+
+
+def _raters(ours: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, JSON]:
+    """Return what of our state is otherwise with the raters who came or left there: nothing, if none did."""
+    if not other.get("joined") and not other.get("retired"):
+        return {}
+    known = {one["name"]: one for one in ours.get("joined", ())}
+    further = [
+        one for one in other.get("joined", ())
+        if one["name"] not in known or _course(one) > _course(known[one["name"]])
+    ]  # fmt: skip
+    joined = list((known | {one["name"]: one for one in further}).values())
+    here = {one["name"] for one in ours.get("retired", ())}
+    retired = [
+        *ours.get("retired", ()),
+        *(one for one in other.get("retired", ()) if one["name"] not in here),
+    ]
+    return {"joined": joined, "retired": retired, "seats": _seats(ours, other, retired)}
+
+
+def _form(state: Mapping[str, Any]) -> int:
+    return int(state.get("version", 0))
+
+
+def _seats(ours: Mapping[str, Any], other: Mapping[str, Any], retired: Sequence[Any]) -> list[JSON]:
+    """Return our seats, with those there of raters (and a consensus) whom we lack, without who retired."""
+    gone = {("rater", one["name"]) for one in retired}
+    found = {(one["role"], one["name"]): one for one in ours["seats"]}
+    found = {(one["role"], one["name"]): one for one in other["seats"]} | found
+    kept = [one for place, one in found.items() if place not in gone]
+    roles = ("rater", "consensus", "lead")
+    return sorted(kept, key=lambda one: roles.index(one["role"]))
 
 
 def _course(state: Mapping[str, Any]) -> tuple[bool, int, bool]:
@@ -64,7 +103,7 @@ def _course(state: Mapping[str, Any]) -> tuple[bool, int, bool]:
 
 def _content(row: AnyRow) -> str:
     # What is compared are the settings, not their compressed bytes: other versions may compress otherwise.
-    return digest(_read(row, row.settings))
+    return digest([_read(row, row.settings), _read(row, row.state).get("withdrawn_at_us")])
 
 
 def _read(row: AnyRow, data: bytes) -> dict[str, JSON]:

@@ -4,41 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from harness.cache.location import display, find_store
-from harness.cli.grade_told import print_gradings, print_made, print_status
+from harness.cli.grade_deeds import Deeds, delete, do
+from harness.cli.grade_finding import find_gradings
+from harness.cli.grade_told import print_gradings, print_status
 from harness.cli.options import config_option, json_option, print_json, say, store_option
 from harness.cli.session_options import comma_list
 from harness.config import load_config
-from harness.errors import ConfigError, UnknownNameError
-from harness.nearest import nearest_or_known
+from harness.errors import ConfigError
 
 if TYPE_CHECKING:
     from harness.cache.gradings import StoredGrading
-    from harness.cache.store import Store
     from harness.grading.desk import Desk
     from harness.grading.opening import GradingWanted
 
 _EPILOG = "Example: harness grade night --task tiers --raters alice,bob"
-
-
-@dataclass(frozen=True, slots=True)
-class _Deed:
-    """What is to be done to a grading before it is served, or instead."""
-
-    status: bool
-    open_reason: str | None
-    calibrate_again: bool
-    new_links: Sequence[str]
-    as_json: bool
-    host: str
-    port: int | None
 
 
 @click.command("grade", epilog=_EPILOG)
@@ -67,8 +54,14 @@ class _Deed:
     help="Cohen's kappa that opens full grading. Default: 0.75.",
 )
 @click.option("--seed", metavar="N", type=click.IntRange(0), help="Of all that is drawn. Default: 20050.")
-@click.option("--status", is_flag=True, help="Tell how it stands (a new one is made); serve nothing.")
-@click.option("--open", "open_reason", metavar="REASON", help="Open full grading by hand; kept with REASON.")
+@click.option("--status", is_flag=True, help="Tell how it stands; makes and serves nothing.")
+@click.option("--links", is_flag=True, help="Print the links (a new one is made); serve nothing.")
+@click.option(
+    "--open",
+    "open_reason",
+    metavar="REASON",
+    help="Open full grading by hand to all who still calibrate; REASON is kept.",
+)
 @click.option("--calibrate-again", is_flag=True, help="Begin another round of calibration, of other answers.")
 @click.option(
     "--new-link",
@@ -77,6 +70,26 @@ class _Deed:
     metavar="SEAT",
     help="Replace the link of a rater, of the consensus or of the lead.",
 )
+@click.option(
+    "--add-rater",
+    "add_raters",
+    multiple=True,
+    metavar="NAME",
+    help="Another rater, who calibrates and then grades everything; or one who comes back.",
+)
+@click.option(
+    "--in-place-of",
+    metavar="NAME",
+    help="With --add-rater: this one retires, and the other grades what is left open.",
+)
+@click.option(
+    "--retire",
+    multiple=True,
+    metavar="NAME",
+    help="Wait for a rater no more: grades stay and count, the link opens nothing.",
+)
+@click.option("--delete", is_flag=True, help="Delete a grading that has no grade yet.")
+@click.option("--yes", is_flag=True, help="With --delete: withdraw one that has grades, which stay.")
 @click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option(
     "--port", metavar="N", type=click.IntRange(0, 65535), help="Default: that of last time, else a free one."
@@ -86,24 +99,12 @@ class _Deed:
 @config_option
 def command(
     names: tuple[str, ...],
-    task: str | None,
-    raters: str | None,
-    name: str | None,
-    models: str | None,
-    conditions: str | None,
-    limit: int | None,
-    calibration: int | None,
-    threshold: float | None,
-    seed: int | None,
-    status: bool,
-    open_reason: str | None,
-    calibrate_again: bool,
-    new_links: tuple[str, ...],
     host: str,
     port: int | None,
     as_json: bool,
     store: str | None,
     config_path: Path | None,
+    **said: Any,
 ) -> None:
     """Let people grade the answers of RUN in their browsers, blinded, until Ctrl-C.
 
@@ -112,21 +113,42 @@ def command(
     gradings are listed. Answers that every rater agrees on, or their consensus, are what `harness score`
     counts.
     """
-    from harness.grading.opening import GradingWanted
-
-    wanted = GradingWanted(
-        task, _listed(raters), name, comma_list(models), comma_list(conditions),
-        limit, calibration, threshold, seed,
-    )  # fmt: skip
-    deed = _Deed(status or as_json, open_reason, calibrate_again, new_links, as_json, host, port)
+    wanted, deeds = _wanted(said), _deeds(said, as_json=as_json)
+    deeds.check()
     url = find_store(store, os.environ, load_config(config_path).store, Path.cwd())
     say(f"store: {display(url)}")
     if names:
-        asyncio.run(_grade(url, names, wanted, deed))
-    elif wanted != GradingWanted() or open_reason is not None or calibrate_again or new_links:
+        asyncio.run(_grade(url, names, wanted, deeds, _Place(host, port, as_json)))
+    elif wanted != type(wanted)() or deeds.changes or deeds.links:
         raise ConfigError("name the run whose answers are graded, or the grading: harness grade RUN ...")
     else:
         asyncio.run(_list(url, as_json=as_json))
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where pages are served, or facts printed."""
+
+    host: str
+    port: int | None
+    as_json: bool
+
+
+def _wanted(said: Mapping[str, Any]) -> GradingWanted:
+    """Return what is asked for of a grading, by the options that say so."""
+    from harness.grading.opening import GradingWanted
+
+    return GradingWanted(
+        said["task"], _listed(said["raters"]), said["name"], comma_list(said["models"]),
+        comma_list(said["conditions"]), said["limit"], said["calibration"], said["threshold"], said["seed"],
+    )  # fmt: skip
+
+
+def _deeds(said: Mapping[str, Any], *, as_json: bool) -> Deeds:
+    names = (one.name for one in fields(Deeds))
+    deeds = Deeds(**{name: said[name] for name in names})
+    facts = as_json and not deeds.links and not deeds.delete
+    return replace(deeds, status=deeds.status or facts)
 
 
 def _listed(names: str | None) -> tuple[str, ...]:
@@ -139,15 +161,25 @@ async def _list(url: str, *, as_json: bool) -> None:
 
     async with await Store.open(url, create=False, warn=say) as opened:
         runs = {run.id: run for run in await opened.runs()}
-        facts = [_facts(one, runs[one.run_id].name) for one in await opened.gradings()]
+        gradings = await opened.gradings()
+    live = [one for one in gradings if not _is_withdrawn(one)]
+    facts = [_facts(one, runs[one.run_id].name) for one in live]
+    withdrawn = [one.name for one in gradings if one not in live]
     if as_json:
-        print_json({"gradings": facts})
+        print_json({"gradings": facts, "withdrawn": withdrawn})
     else:
-        print_gradings(facts)
+        print_gradings(facts, withdrawn)
+
+
+def _is_withdrawn(grading: StoredGrading) -> bool:
+    from harness.grading.state import read_state
+
+    return read_state(grading.state).withdrawn_at_us is not None
 
 
 def _facts(grading: StoredGrading, run: str) -> dict[str, Any]:
     from harness.grading.plan import read_plan
+    from harness.grading.roster import Roster
     from harness.grading.state import read_state
     from harness.moments import shown_moment
 
@@ -156,93 +188,68 @@ def _facts(grading: StoredGrading, run: str) -> dict[str, Any]:
         "grading": grading.name,
         "run": run,
         "task": plan.task,
-        "raters": list(plan.raters),
+        "raters": list(Roster(plan, state).active),
         "items": len(plan.items),
         "open": state.opened is not None,
         "made": shown_moment(grading.created_at_us),
     }
 
 
-async def _grade(url: str, names: Sequence[str], wanted: GradingWanted, deed: _Deed) -> None:
+async def _grade(url: str, names: Sequence[str], wanted: GradingWanted, deeds: Deeds, place: _Place) -> None:
     from harness.cache.store import Store
+    from harness.cli.grade_serving import serve_gradings
     from harness.grading.desk import Desk
 
     async with await Store.open(url, create=False, warn=say) as opened:
-        desks = [await Desk.open(opened, one) for one in await _gradings(opened, names, wanted)]
-        for desk in desks:
-            await _do(desk, deed)
-        if deed.status:
-            await _tell(desks, as_json=deed.as_json)
+        found = await find_gradings(opened, names, wanted, deeds)
+        _check_named(names, found, deeds)
+        desks = [await Desk.open(opened, one) for one in found]
+        if deeds.delete:
+            await delete(desks[0], yes=deeds.yes, as_json=place.as_json)
             return
-        from harness.cli.grade_serving import serve_gradings
-
-        await serve_gradings(desks, deed.host, deed.port)
-
-
-async def _gradings(store: Store, names: Sequence[str], wanted: GradingWanted) -> Sequence[StoredGrading]:
-    """Return the gradings that are meant: by name, of a run, or one that is made."""
-    from harness.grading.opening import GradingWanted, check_same, make_grading, name_of
-    from harness.grading.plan import read_plan
-
-    if wanted == GradingWanted():
-        return [one for name in names for one in await _known(store, name)]
-    if len(names) > 1:
-        raise ConfigError("one run at a time is graded anew; name several gradings without further options")
-    named = wanted.task is None and wanted.name is None
-    found = await store.grading_named(names[0]) if named else None
-    if found is not None:
-        run = next(run for run in await store.runs() if run.id == found.run_id)
-    else:
-        run = await store.find_run(names[0])
-        found = await store.grading_named(await name_of(store, run, wanted))
-        if found is None:
-            made = await make_grading(store, run, wanted)
-            print_made(made.name, read_plan(made.settings), run.name)
-            return [made]
-    check_same(found, read_plan(found.settings), run, wanted)
-    return [found]
+        for desk in desks:
+            await do(desk, deeds)
+        if deeds.links:
+            await _tell_links(desks, place)
+        elif deeds.status:
+            await _tell(desks, [*deeds.new_links, *deeds.add_raters], place)
+        else:
+            await serve_gradings(desks, place.host, place.port)
 
 
-async def _known(store: Store, name: str) -> Sequence[StoredGrading]:
-    """Return the grading of a name, or those of the run of this name."""
-    named = await store.grading_named(name)
-    if named is not None:
-        return [named]
-    try:
-        run = await store.find_run(name)
-    except UnknownNameError as error:
-        names = (*await store.grading_names(), *(run.name for run in await store.runs()))
-        raise UnknownNameError(
-            f"there is no grading and no run {name!r}{nearest_or_known(name, names)}"
-        ) from error
-    found = await store.gradings_of(run.id)
-    if not found:
-        raise ConfigError(
-            f"run {run.name!r} is not graded yet; say who grades it, and how: `harness grade {run.name} "
-            "--task TASK --raters NAME,NAME`"
-        )
-    return found
+def _check_named(names: Sequence[str], found: Sequence[StoredGrading], deeds: Deeds) -> None:
+    """Raise ConfigError where it is not clear which grading is to be changed, or ended."""
+    if deeds.changes and len(found) > 1:
+        told = ", ".join(one.name for one in found)
+        raise ConfigError(f"there are several gradings here ({told}); name the one that is to be changed")
+    if deeds.delete and found[0].name not in names:
+        raise ConfigError(f"--delete wants the name of the grading itself: {found[0].name}")
 
 
-async def _do(desk: Desk, deed: _Deed) -> None:
-    if deed.open_reason is not None:
-        await desk.open_by_hand(deed.open_reason)
-        say(f"{desk.name}: full grading is open")
-    if deed.calibrate_again:
-        await desk.calibrate_again()
-        n = len(desk.state.rounds)
-        say(f"{desk.name}: round {n} of calibration, {len(desk.state.rounds[-1].items)} other answers")
-    for seat in deed.new_links:
-        await desk.replace_link(seat)
-        say(f"{desk.name}: {seat} has another link; the one before opens nothing any more")
+async def _tell_links(desks: Sequence[Desk], place: _Place) -> None:
+    from harness.cli.grade_serving import links_to_tell, print_links
+
+    found = [(desk, await links_to_tell(desk, place.host, place.port)) for desk in desks]
+    if not place.as_json:
+        print_links(found)
+        return
+    facts = [{"grading": desk.name, "links": links} for desk, links in found]
+    print_json(facts[0] if len(facts) == 1 else {"gradings": facts})
 
 
-async def _tell(desks: Sequence[Desk], *, as_json: bool) -> None:
+async def _tell(desks: Sequence[Desk], new: Collection[str], place: _Place) -> None:
+    """Tell how gradings stand, and the links of seats that just got a new one, of one grading."""
+    from harness.cli.grade_serving import links_to_tell, print_links
     from harness.grading.status import status_of
 
-    facts = [await status_of(desk) for desk in desks]
-    if as_json:
+    facts = [dict(await status_of(desk)) for desk in desks]
+    links = await links_to_tell(desks[0], place.host, place.port) if new else {}
+    told = {name: link for name, link in links.items() if name in new}
+    if place.as_json:
+        facts[0] |= {"new_links": told} if new else {}
         print_json(facts[0] if len(facts) == 1 else {"gradings": facts})
         return
     for one in facts:
         print_status(one)
+    if new:
+        print_links([(desks[0], told)])

@@ -1,10 +1,14 @@
-"""Gradings served: where, by which links, and how to reach them from another computer."""
+"""Gradings served: where, by which links, and how to reach them from another computer.
+
+Links are made of an address and what the store keeps, so that they can be told without serving anything.
+"""
 
 from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -12,15 +16,13 @@ import click
 
 from harness.cli.options import say
 from harness.cli.tables import GAP, display_width, terminal_width
-from harness.errors import ConfigError
+from harness.errors import ConfigError, HarnessError
 
 if TYPE_CHECKING:
     from harness.grading.desk import Desk
     from harness.grading.seats import Seat
 
-_OPEN: Final = (
-    "warning: anybody on the way can read this line, it is not encrypted; a tunnel by ssh is safer"
-)
+_OPEN: Final = "warning: anybody on the way can read this line, it is not encrypted; a tunnel by ssh is safer"
 
 
 async def serve_gradings(desks: Sequence[Desk], host: str, port: int | None) -> None:
@@ -33,14 +35,18 @@ async def serve_gradings(desks: Sequence[Desk], host: str, port: int | None) -> 
         raise ConfigError(
             "this store can only be read, and grades are to be kept; make it writable, or use `--status`"
         )
-    listening = _listening(host, port, desks)
+    listening, beside = _listening(host, port, desks)
     base, bound = base_address(host, listening), listening.getsockname()[1]
-    for desk in desks:
-        await desk.remember_port(bound)
+    if not beside:
+        for desk in desks:
+            await desk.remember_port(bound)
     access = Access(None, hosts=names_of(host, listening), any_address=is_open(listening))
     lines = links(desks, base, terminal_width() if sys.stdout.isatty() else None)
     told = partial(_tell, lines, _OPEN if is_open(listening) else _by_tunnel(bound))
-    await serve(grader(desks, access), listening, ready=told)
+    try:
+        await serve(grader(desks, access), listening, ready=told)
+    finally:
+        await _leave(desks)
     say("the pages are closed; every grade that was given is kept")
 
 
@@ -61,21 +67,61 @@ def _by_tunnel(port: int) -> str:
     return f"note: from another computer: `{tunnel(port)}`, and the same links there"
 
 
-def _listening(host: str, port: int | None, desks: Sequence[Desk]) -> socket.socket:
-    """Return a socket at the port that was asked for; else at that of last time, else at a free one."""
+async def _leave(desks: Sequence[Desk]) -> None:
+    """Note that this process serves no more; what the store says then is told by whatever comes next."""
+    with suppress(HarnessError):
+        for desk in desks:
+            await desk.served_no_more()
+
+
+async def links_to_tell(desk: Desk, host: str, port: int | None) -> dict[str, str]:
+    """Return seat -> link, as it is or will be served; a port is chosen and kept where there is none yet."""
+    from harness.web.serving import base_address, listen
+
+    with listen(host, 0) as free:
+        site, _, chosen = base_address(host, free).rpartition(":")
+    if port is None and desk.state.port is None:
+        await desk.remember_port(int(chosen), served=False)
+    base = f"{site}:{port or desk.state.port or chosen}"
+    return {seat.name: address(base, seat) for seat in desk.seats}
+
+
+def print_links(desks_links: Sequence[tuple[Desk, Mapping[str, str]]]) -> None:
+    """Print links on stdout, and on stderr when they open anything."""
+    for desk, found in desks_links:
+        say(f"note: these links open their pages while `harness grade {desk.name}` serves them")
+        if len(desks_links) > 1:
+            click.echo(f"{desk.name}:")
+        columns = terminal_width() if sys.stdout.isatty() else None
+        for line in _beside(found, columns):
+            click.echo(line)
+
+
+def _listening(host: str, port: int | None, desks: Sequence[Desk]) -> tuple[socket.socket, bool]:
+    """Return a socket at the port that was asked for; else at that of last time, else at a free one.
+
+    And whether it is one beside that of last time, where another process serves the same at the moment.
+    """
     from harness.web.serving import listen
 
-    last = next((desk.state.port for desk in desks if desk.state.port is not None), None)
-    if port is not None or last is None:
-        return listen(host, port or 0)
+    last = next((desk for desk in desks if desk.state.port is not None), None)
+    if port is not None or last is None or last.state.port is None:
+        return listen(host, port or 0), False
     try:
-        return listen(host, last)
+        return listen(host, last.state.port), False
     except ConfigError:
+        where, server = f"port {last.state.port}", last.state.server
+        if server is not None and server.is_alive():
+            say(
+                f"note: {last.name} is served already, at {where} by process {server.pid}; the links below "
+                "work beside those, as long as this command does"
+            )
+            return listen(host, 0), True
         say(
-            f"warning: port {last}, at which this was served last, is in use; the links have another one "
-            "now: send them anew, or free that port and start again"
+            f"warning: {where}, at which this was served last, is in use; the links have another one now: "
+            "send them anew, or free that port and start again"
         )
-        return listen(host, 0)
+        return listen(host, 0), False
 
 
 def links(desks: Sequence[Desk], base: str, columns: int | None) -> list[str]:
@@ -83,21 +129,20 @@ def links(desks: Sequence[Desk], base: str, columns: int | None) -> list[str]:
 
     None: it is no terminal, whose lines would be broken anywhere.
     """
-    names = [seat.name for desk in desks for seat in desk.seats]
-    width = max(map(display_width, names))
-    longest = max(len(address(base, seat)) for desk in desks for seat in desk.seats)
-    beside = columns is None or width + len(GAP) + longest <= columns
     lines = []
+    width = max(display_width(seat.name) for desk in desks for seat in desk.seats)
     for desk in desks:
         if len(desks) > 1:
             lines.append(f"{desk.name}:")
-        for seat in desk.seats:
-            link = address(base, seat)
-            if beside:
-                lines.append(f"{seat.name}{' ' * (width - display_width(seat.name))}{GAP}{link}")
-            else:
-                lines += [seat.name, link]
+        lines += _beside({seat.name: address(base, seat) for seat in desk.seats}, columns, width)
     return lines
+
+
+def _beside(found: Mapping[str, str], columns: int | None, least: int = 0) -> list[str]:
+    width = max(least, *map(display_width, found))
+    if columns is not None and width + len(GAP) + max(map(len, found.values())) > columns:
+        return [part for both in found.items() for part in both]
+    return [f"{name}{' ' * (width - display_width(name))}{GAP}{link}" for name, link in found.items()]
 
 
 def address(base: str, seat: Seat) -> str:

@@ -16,16 +16,20 @@ if TYPE_CHECKING:
 
 _PHASES = {
     "calibration": "calibration goes on",
-    "waiting": "calibration is done; kappa does not reach the threshold, and you decide",
+    "waiting": "calibration is done; kappa does not reach the threshold, and you decide: another round "
+    "(`--calibrate-again`), or full grading by hand (`--open REASON`)",
     "full": "full grading goes on",
     "done": "everything is graded and settled",
 }
 
 
-def print_gradings(facts: Sequence[Mapping[str, Any]]) -> None:
-    """Print the gradings of a store."""
+def print_gradings(facts: Sequence[Mapping[str, Any]], withdrawn: Sequence[str]) -> None:
+    """Print the gradings of a store; those that were withdrawn are named aside."""
+    if withdrawn:
+        say(f"note: withdrawn, and not listed: {', '.join(withdrawn)}")
     if not facts:
         click.echo("no gradings yet")
+        say("note: `harness grade RUN --task TASK --raters NAME,NAME` makes one")
         return
     columns = [
         Column("grading"),
@@ -59,24 +63,22 @@ def print_made(name: str, plan: Plan, run: str) -> None:
 
 def print_status(facts: Mapping[str, Any]) -> None:
     """Print how a grading stands."""
-    raters = ", ".join(facts["raters"])
+    gone = {one["rater"] for one in facts["retired"]}
+    raters = ", ".join(name for name in facts["raters"] if name not in gone)
     tell(f"{facts['grading']}: {count(facts['items'], 'answer')} of run {facts['run']}, by {raters}")
     for line in _lines(facts):
         tell(f"  {line}")
 
 
 def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
-    left = facts["disputes"] - facts["settled"]
-    if facts["phase"] == "full" and left and all(one["done"] == one["open"] for one in facts["progress"]):
-        yield f"everything is graded; the consensus has {count(left, 'question')} to settle"
-    else:
-        yield _PHASES[facts["phase"]]
+    yield _phase(facts)
     for one in facts["progress"]:
         yield f"{one['rater']}: {one['done']} of {count(one['open'], 'open sheet')}"
-    for one in facts["rounds"]:
-        when = "goes on" if one["ended"] is None else f"ended {one['ended']}"
-        yield f"calibration, round {one['round']}: {count(one['items'], 'sheet')}, {when}"
-        yield from _agreement(one["agreement"], facts["threshold"])
+    for one in facts["retired"]:
+        yield f"{one['rater']}: {count(one['done'], 'sheet')} done, retired {one['at']}"
+    yield from _rounds(facts["rounds"], facts["threshold"], over=facts["opened"] is not None)
+    for one in facts["joined"]:
+        yield from _joined(one, facts["threshold"])
     opened = facts["opened"]
     if opened is not None and opened["by"] == "lead":
         yield f"full grading was opened by hand, {opened['at']}: {opened['reason']}"
@@ -86,6 +88,44 @@ def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
     if facts["disputes"]:
         yield f"{count(facts['disputes'], 'question')} in dispute, {facts['settled']} settled by consensus"
     yield from _answers(facts)
+
+
+def _phase(facts: Mapping[str, Any]) -> str:
+    left, progress = facts["disputes"] - facts["settled"], facts["progress"]
+    calibrating = [one for one in facts["joined"] if one["opened"] is None]
+    graded = not calibrating and all(one["done"] == one["open"] for one in progress)
+    if facts["phase"] == "full" and left and graded:
+        return f"everything is graded; the consensus has {count(left, 'question')} to settle"
+    if facts["phase"] == "calibration" and len(progress) == 1:
+        return (
+            f"calibration wants two raters, and {progress[0]['rater']} is the only one left: add another one "
+            "(`--add-rater NAME`), or open full grading by hand (`--open REASON`)"
+        )
+    return _PHASES[facts["phase"]]
+
+
+def _rounds(
+    rounds: Sequence[Mapping[str, Any]], threshold: float, whose: str = "", *, over: bool
+) -> Iterator[str]:
+    for one in rounds:
+        open_end = "was not finished" if over else "goes on"
+        when = open_end if one["ended"] is None else f"ended {one['ended']}"
+        yield f"calibration{whose}, round {one['round']}: {count(one['items'], 'sheet')}, {when}"
+        yield from _agreement(one["agreement"], threshold)
+
+
+def _joined(one: Mapping[str, Any], threshold: float) -> Iterator[str]:
+    rater, opened, rounds = one["rater"], one["opened"], one["rounds"]
+    place = "" if one["in_place_of"] is None else f" in place of {one['in_place_of']}"
+    yield f"{rater} joined{place}, {one['at']}"
+    yield from _rounds(rounds, threshold, f" of {rater} alone", over=opened is not None)
+    if opened is None and rounds[-1]["ended"] is not None:
+        yield (
+            f"  {rater} does not reach the threshold, and you decide: another round (`--calibrate-again`), "
+            "full grading by hand (`--open REASON`), or none (`--retire NAME`)"
+        )
+    elif opened is not None and opened["by"] == "lead":
+        yield f"  full grading was opened to {rater} by hand, {opened['at']}: {opened['reason']}"
 
 
 def _agreement(pairs: Sequence[Mapping[str, Any]], threshold: float | None) -> Iterator[str]:

@@ -22,8 +22,9 @@ class Said:
 
 @dataclass(slots=True)
 class Book:
-    """Takes grades in the order of the store. `items`: unit -> number; grades of other units and by other
-    raters are passed over.
+    """Takes grades in the order of the store. `items`: unit -> number; grades of other units are passed over.
+
+    Those of everybody are taken: whoever is added as a rater may have graded before.
 
     Which grade is the newest is told by its moment; where two are equal, as joined stores may have them, the
     greater value stands, as in `harness.cache.grades`. What stood when something happened is told by the
@@ -31,7 +32,6 @@ class Book:
     """
 
     items: Mapping[UnitId, int]
-    raters: frozenset[str]
     last: int = 0
     """The place of the last grade that was taken."""
     _said: dict[tuple[int, str], dict[str, list[Said]]] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Book:
         for kept, grade in grades:
             self.last = max(self.last, kept)
             number = self.items.get(grade.unit)
-            if number is None or grade.rater not in self.raters:
+            if number is None:
                 continue
             said = self._said.setdefault((number, grade.rater), {}).setdefault(grade.question, [])
             insort(said, Said(grade.graded_at_us, grade.value, kept), key=_moment)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 
 from harness.cache.gradings import StoredGrading
+from harness.cache.owner import this_process
 from harness.cache.store import Store
 from harness.errors import StoreError, UnknownNameError
-from harness.grading.calibration import another_round, opened_by_lead
+from harness.grading.calibration import opened_by_lead
 from harness.grading.plan import Plan, read_plan
+from harness.grading.roster import Roster
 from harness.grading.seats import Seat, new_token, seat_of
 from harness.grading.state import State, read_state
 from harness.moments import now_us
@@ -27,6 +30,7 @@ class Course:
         self.plan: Plan = read_plan(grading.settings)
         self._grading = grading
         self._state = read_state(grading.state)
+        self._roster = Roster(self.plan, self._state)
         self._clock = clock
         self._lock = asyncio.Lock()
 
@@ -34,6 +38,11 @@ class Course:
     def name(self) -> str:
         """Return the grading's name: for the lead, never for a rater (it may tell the run's)."""
         return self._grading.name
+
+    @property
+    def grading(self) -> StoredGrading:
+        """Return the grading as the store had it last."""
+        return self._grading
 
     @property
     def state(self) -> State:
@@ -45,28 +54,36 @@ class Course:
         """Return all seats: the raters' in their order, the consensus where there are several, the lead's."""
         return self._state.seats
 
+    @property
+    def roster(self) -> Roster:
+        """Return who grades what, by the state as it was read last."""
+        return self._roster
+
+    @property
+    def lead(self) -> Seat:
+        """Return the seat of who leads the grading."""
+        return next(seat for seat in self.seats if seat.role == "lead")
+
     def seat_of(self, token: str) -> Seat | None:
         """Return the seat that a token opens, by the state as it was read last; None: there is none."""
         return seat_of(self._state.seats, token)
+
+    def now_us(self) -> int:
+        """Return the moment by this grading's clock, microseconds since 1970 UTC."""
+        return self._clock()
 
     async def reload(self) -> None:
         """Take in what others did to links, rounds and the gate. Raises StoreError."""
         async with self._lock:
             await self._reload()
 
-    async def calibrate_again(self, size: int | None = None) -> None:
-        """Begin another round of calibration, of other items; `size` None: of as many as the first.
-
-        Raises ConfigError where none can be begun: a round goes on, or full grading is open.
-        """
-        await self.change(lambda now: another_round(self.plan, now, self._clock(), size))
-
     async def open_by_hand(self, reason: str) -> None:
         """Open full grading though the raters did not reach the threshold; the reason is kept.
 
-        Raises ConfigError without a reason, or where it is open already.
+        Where it is open, to those who came later and still calibrate. Raises ConfigError without a reason, or
+        where it is open to everybody already.
         """
-        await self.change(lambda now: opened_by_lead(now, reason, self._clock()))
+        await self.change(lambda now: opened_by_lead(self.plan, now, reason, self._clock()))
 
     async def replace_link(self, name: str) -> Seat:
         """Give the seat of this name another link; the one before opens nothing any more.
@@ -81,9 +98,18 @@ class Course:
         state = await self.change(lambda now: now.with_link(name, token))
         return next(seat for seat in state.seats if seat.name == name)
 
-    async def remember_port(self, port: int) -> None:
-        """Keep where the grading is served, so that links stay the same when it is served again."""
-        await self.change(lambda now: None if now.port == port else now.at_port(port))
+    async def remember_port(self, port: int, *, served: bool = True) -> None:
+        """Keep where the grading is served, so that links stay the same when it is served again.
+
+        `served` False: it is to be served there, and is not yet.
+        """
+        server = this_process() if served else None
+        await self.change(lambda now: now.at_port(port, server))
+
+    async def served_no_more(self) -> None:
+        """Note that this process does not serve the grading any more, if it was the one that did."""
+        me = this_process()
+        await self.change(lambda now: replace(now, server=None) if now.server == me else None)
 
     async def change(self, new: Callable[[State], State | None]) -> State:
         """Put what `new` makes of the state in its place, whoever else changes it too; None: leave it."""
@@ -98,5 +124,13 @@ class Course:
 
     async def _reload(self) -> None:
         grading = await self.store.grading_now(self._grading)
+        if grading is None:
+            self._take(replace(self._state, seats=()))  # so that no link of it leads anywhere
+            raise StoreError(f"grading {self.name!r} was deleted")
         if grading is not self._grading:
-            self._grading, self._state = grading, read_state(grading.state)
+            self._grading = grading
+            self._take(read_state(grading.state))
+
+    def _take(self, state: State) -> None:
+        self._state = state
+        self._roster = Roster(self.plan, state)

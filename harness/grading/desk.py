@@ -7,33 +7,29 @@ lies behind one is known here alone.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from harness.benchmarks.sheets import COMMENT, GradingTask
+from harness.benchmarks.sheets import COMMENT
 from harness.benchmarks.steps import CONSENSUS, NoCase
 from harness.cache.grades import GradeValue, NewGrade
 from harness.cache.gradings import StoredGrading
 from harness.cache.store import Store
 from harness.canonical import JSON, digest
 from harness.errors import ConfigError, GradeRefusedError, StoreError, UnknownNameError
-from harness.grading.agreement import PairAgreement
-from harness.grading.answers_now import AnswerNow, AnswersNow, Survey
-from harness.grading.book import Book
-from harness.grading.calibration import ended_round
+from harness.grading.answers_now import AnswerNow
 from harness.grading.checking import questions_of
-from harness.grading.course import Course
 from harness.grading.masking import Mask
-from harness.grading.order import rater_order
 from harness.grading.run_names import all_names
 from harness.grading.seats import Seat
 from harness.grading.shown import Disagreement, Overview, Phase, Progress, SheetMedium, SheetState, Shown
-from harness.grading.standing import Dispute, Standing
+from harness.grading.standing import Dispute
+from harness.grading.state import read_state
 from harness.grading.taking import LONGEST_COMMENT, taken_value
-from harness.moments import now_us
-from harness.offline.stored_run import StoredRun, load_run
+from harness.grading.underway import Underway
+from harness.moments import now_us, shown_moment
+from harness.offline.stored_run import load_run
 
 __all__ = [
     "LONGEST_COMMENT", "Desk", "Disagreement", "Overview", "Phase", "Progress", "SheetMedium", "SheetState",
@@ -46,22 +42,8 @@ _SETTLED: Final = "a consensus was found on this answer; its grades stay as they
 _TRIES: Final = 100
 
 
-class Desk(Course):
+class Desk(Underway):
     """One grading, opened on a store. Make one with `Desk.open`; it lives as long as the store is open."""
-
-    def __init__(
-        self, store: Store, grading: StoredGrading, stored: StoredRun, task: GradingTask, mask: Mask,
-        *, clock: Callable[[], int] = now_us,
-    ) -> None:  # fmt: skip
-        super().__init__(store, grading, clock=clock)
-        self.stored = stored
-        self.task = task
-        numbers = {item.unit: number for number, item in enumerate(self.plan.items)}
-        self._book = Book(numbers, frozenset({*self.plan.raters, CONSENSUS}))
-        self._answers = AnswersNow(store, stored, task, self.plan, mask)
-        self._standing = Standing(self.plan, task, self._book, self._answers, questions_of(stored))
-        self._cases = {number: item.unit.case_id for number, item in enumerate(self.plan.items)}
-        self._orders: dict[tuple[str, int], Sequence[int]] = {}
 
     @property
     def averages(self) -> bool:
@@ -71,7 +53,13 @@ class Desk(Course):
 
     @classmethod
     async def open(cls, store: Store, grading: StoredGrading, *, clock: Callable[[], int] = now_us) -> Desk:
-        """Open a grading. Raises ConfigError where its task is not known here, StoreError."""
+        """Open a grading. Raises ConfigError where it was withdrawn or its task is not known, StoreError."""
+        ended_us = read_state(grading.state).withdrawn_at_us
+        if ended_us is not None:
+            raise ConfigError(
+                f"grading {grading.name!r} was withdrawn, {shown_moment(ended_us)}; its grades are in the "
+                "store, and another grading of its run goes on with them"
+            )
         run = next((one for one in await store.runs() if one.id == grading.run_id), None)
         if run is None:
             raise StoreError(f"the run of grading {grading.name!r} is not in this store")
@@ -87,21 +75,14 @@ class Desk(Course):
         await desk.refresh()
         return desk
 
-    async def refresh(self) -> None:
-        """Take in what others did on this store: grades, links, rounds, answers that were asked again."""
-        async with self._lock:
-            await self._reload()
-            self._book.add(await self.store.grades_after(self.stored.run.id, self._book.last))
-            await self._answers.refresh()
-        await self._advance()
-
     async def overview(self, seat: Seat) -> Overview:
         """Return where the grading stands, as a seat may know it."""
         await self._enter(seat)
         state, items = self._state, range(len(self.plan.items))
         found = Overview(self._phase(seat), None, len(items), len(state.rounds))
         if seat.role == "rater":
-            return replace(found, own=self._progress(seat.name))
+            own = len(self.roster.rounds_of(seat.name))
+            return replace(found, own=self._progress(seat.name), round=own)
         disputes = [one for number in items for one in self._disputes(number) if one.needed]
         found = replace(
             found, disputes=len(disputes), settled=sum(one.consensus is not None for one in disputes)
@@ -109,8 +90,9 @@ class Desk(Course):
         if seat.role == "consensus":
             return found
         return replace(
-            found, raters=tuple(map(self._progress, self.plan.raters)), rounds=state.rounds,
-            gone=len(self._answers.gone),
+            found, raters=tuple(map(self._progress, self.roster.active)), rounds=state.rounds,
+            gone=len(self._answers.gone), calibrating=self.roster.pending,
+            retired=tuple(self._progress(one.name) for one in state.retired),
         )  # fmt: skip
 
     def order(self, seat: Seat) -> Sequence[int]:
@@ -119,17 +101,10 @@ class Desk(Course):
         A rater's: each round of calibration, shuffled; then, once full grading is open, the others, shuffled.
         The consensus seat's: all items. The lead has none.
         """
-        rounds = self._state.rounds
         if seat.role == "lead":
             return ()
-        key = (f"{seat.role} {seat.name}", len(rounds))
-        if key not in self._orders:
-            first = [] if seat.role == "consensus" else [one.items for one in rounds]
-            self._orders[key] = rater_order(seat.name, self.plan.seed, first, self._cases)
-        found = self._orders[key]
-        if seat.role == "consensus" or self._state.opened is not None:
-            return found
-        return found[: sum(len(one.items) for one in rounds)]
+        found = self._order(seat.name)
+        return found if seat.role == "consensus" else found[: self.roster.open_first(seat.name)]
 
     async def sheet(self, seat: Seat, position: int) -> Shown:
         """Return a sheet as a seat sees it. Raises UnknownNameError for a position that is not open to it."""
@@ -174,22 +149,11 @@ class Desk(Course):
     async def disagreements(self) -> Sequence[Disagreement]:
         """Return the items on which raters differ, in the order of the consensus seat, once all is open."""
         await self.refresh()
-        if len(self.plan.raters) < 2:
+        if len(self.roster.names) < 2:
             return ()
-        order = self.order(next(seat for seat in self.seats if seat.role == "consensus"))
+        order = self._order(CONSENSUS)
         found = ((place, tuple(self._disputes(number))) for place, number in enumerate(order, start=1))
         return tuple(Disagreement(place, disputes) for place, disputes in found if disputes)
-
-    async def agreement(self) -> Sequence[PairAgreement]:
-        """Return how far every two raters agree, over all that both graded, before any consensus."""
-        await self.refresh()
-        numbers = range(len(self.plan.items))
-        return await asyncio.to_thread(self._standing.agreement, numbers, self._groups(numbers))
-
-    async def survey(self) -> Survey:
-        """Read every answer once, and tell how many are others than when the grading was made."""
-        await self.refresh()
-        return await self._answers.survey()
 
     async def _enter(self, seat: Seat) -> None:
         await self.refresh()
@@ -197,20 +161,21 @@ class Desk(Course):
             raise GradeRefusedError("this link was replaced; ask whoever leads the grading for yours")
 
     def _phase(self, seat: Seat) -> Phase:
-        state, raters = self._state, [seat.name] if seat.role == "rater" else self.plan.raters
-        if state.opened is None:
-            latest = state.rounds[-1]
+        latest, place = self.roster.calibrates(seat.name), len(self._state.rounds) - 1
+        if latest is not None:
+            raters = (seat.name,) if seat.role == "rater" else self.roster.partakers(place)
             done = all(self._standing.is_done(number, rater) for number in latest.items for rater in raters)
             ended = seat.role == "rater" or latest.ended_at_us is not None
             return "waiting" if done and ended else "calibration"
+        raters = (seat.name,) if seat.role == "rater" else self.roster.active
         items = tuple(range(len(self.plan.items)))
-        done = all(self._standing.is_done(number, rater) for number in items for rater in raters)
+        done = all(self._has_done(number, rater) for number in items for rater in raters)
         if done and seat.role != "rater":
             done = not any(one.needed and one.consensus is None for n in items for one in self._disputes(n))
         return "done" if done else "full"
 
     def _progress(self, rater: str) -> Progress:
-        numbers = self.order(next(seat for seat in self.seats if seat.name == rater))
+        numbers = self._order(rater)[: self.roster.open_first(rater)]
         return Progress(rater, self._standing.done(numbers, rater), self._standing.there(numbers))
 
     def _disputes(self, number: int) -> list[Dispute]:
@@ -254,7 +219,7 @@ class Desk(Course):
         )
 
     def _comments(self, number: int) -> dict[str, str]:
-        said = {rater: self._standing.grades(number, rater).get(COMMENT) for rater in self.plan.raters}
+        said = {rater: self._standing.grades(number, rater).get(COMMENT) for rater in self.roster.names}
         return {rater: str(text) for rater, text in said.items() if text}
 
     def _closed(self, seat: Seat, number: int) -> str | None:
@@ -280,23 +245,6 @@ class Desk(Course):
         grade = NewGrade(unit, seat.name, question, value, at)
         return await self.store.add_next_grade(self.stored.run.id, grade, self._book.last)
 
-    async def _advance(self) -> None:
-        """End a round of calibration that all raters have finished, and open full grading if they agree."""
-        current = None if self._state.opened is not None else self._state.round
-        if current is None or current.ended_at_us is not None or self.store.read_only:
-            return
-        last = self._standing.ended_by(current.items)
-        if last is None:
-            return
-        pairs = await asyncio.to_thread(
-            self._standing.agreement, current.items, self._groups(current.items), last.kept
-        )
-        at_us = last.graded_at_us
-        await self.change(lambda now: ended_round(self.plan, now, current, at_us, pairs, self._clock()))
-
-    def _groups(self, numbers: Sequence[int] | range) -> Mapping[int, str]:
-        return {number: self.stored.case_index.group(self._cases[number]) for number in numbers}
-
     def _seen(self, seat: Seat, now: AnswerNow) -> str:
         # With the lead's token, which no rater knows: else a hidden name could be found by trying names.
-        return digest([self.seats[-1].token, seat.token, now.answer])[:16]
+        return digest([self.lead.token, seat.token, now.answer])[:16]

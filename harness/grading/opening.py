@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from harness.benchmarks.sheets import GradingTask
@@ -94,9 +94,11 @@ def check_same(grading: StoredGrading, plan: Plan, run: Run, wanted: GradingWant
     if grading.run_id != run.id:
         told.insert(0, f"it is not of run {run.name}")
     if told:
+        raters = wanted.raters and wanted.raters != plan.raters
+        change = " (--add-rater and --retire change who grades)" if raters else ""
         raise ConfigError(
             f"grading {grading.name!r} was agreed otherwise: {'; '.join(told)}; leave these out to go on "
-            "with it, or make another one with --name"
+            f"with it{change}, or make another one with --name"
         )
 
 
@@ -129,26 +131,14 @@ async def _plan(store: Store, stored: StoredRun, task: GradingTask, wanted: Grad
     followed = [name for name in stored.conditions if task.follows(name)]
     models = _known(wanted.models, sorted(stored.manifest.models), "model", stored)
     conditions = _known(wanted.conditions, followed, "condition", stored)
-    found: dict[UnitId, str] = {}
-    drawable: list[Drawable] = []
-    not_graded = Counter[str]()
-    only = Only(frozenset(models), frozenset(conditions))
-    async with aclosing(replay_units(store, stored, Replayer(stored), only=only)) as stream:
-        async for replayed in stream:
-            made = shown_of(stored, task, replayed)
-            if isinstance(made, NoCase):
-                not_graded[made.why] += 1
-            else:
-                found[replayed.unit] = answer_digest(replayed.result.prediction)
-                place = stored.case_index.place(replayed.unit.case_id)
-                drawable.append(Drawable(replayed.unit, task.stratum(stored.case_index.case(place))))
-    if not found:
-        raise ConfigError(_nothing(stored, task, not_graded))
+    found = await _answers(store, stored, task, Only(frozenset(models), frozenset(conditions)))
+    if not found.digests:
+        raise ConfigError(_nothing(stored, task, found.not_graded))
     seed = SEED if wanted.seed is None else wanted.seed
     limit = task.items if wanted.limit is None else wanted.limit or None
-    chosen = sorted(draw(drawable, limit, seed, task.per_case))
-    if len(chosen) < len(found):
-        not_graded[NOT_DRAWN] = len(found) - len(chosen)
+    chosen = sorted(draw(found.drawable, limit, seed, task.per_case))
+    if len(chosen) < len(found.drawable):
+        found.not_graded[NOT_DRAWN] = len(found.drawable) - len(chosen)
     return Plan(
         task=task.name,
         raters=wanted.raters,
@@ -158,9 +148,33 @@ async def _plan(store: Store, stored: StoredRun, task: GradingTask, wanted: Grad
         calibration=task.calibration if wanted.calibration is None else wanted.calibration,
         threshold=task.threshold if wanted.threshold is None else wanted.threshold,
         seed=seed,
-        items=tuple(Item(unit, found[unit]) for unit in chosen),
-        not_graded=dict(sorted(not_graded.items())),
+        items=tuple(Item(unit, found.digests[unit]) for unit in chosen),
+        not_graded=dict(sorted(found.not_graded.items())),
     )
+
+
+@dataclass(slots=True)
+class _Answers:
+    """What of a run can be graded, with the digest of each answer, and why how many units cannot."""
+
+    drawable: list[Drawable] = field(default_factory=list)
+    digests: dict[UnitId, str] = field(default_factory=dict)
+    not_graded: Counter[str] = field(default_factory=Counter)
+
+
+async def _answers(store: Store, stored: StoredRun, task: GradingTask, only: Only) -> _Answers:
+    found = _Answers()
+    async with aclosing(replay_units(store, stored, Replayer(stored), only=only)) as stream:
+        async for replayed in stream:
+            made = shown_of(stored, task, replayed)
+            if isinstance(made, NoCase):
+                found.not_graded[made.why] += 1
+                continue
+            place = stored.case_index.place(replayed.unit.case_id)
+            stratum = task.stratum(stored.case_index.case(place))
+            found.drawable.append(Drawable(replayed.unit, stratum))
+            found.digests[replayed.unit] = answer_digest(replayed.result.prediction)
+    return found
 
 
 def _nothing(stored: StoredRun, task: GradingTask, not_graded: Mapping[str, int]) -> str:

@@ -92,10 +92,10 @@ def read_plan(settings: Mapping[str, JSON]) -> Plan:
         raise StoreError("the settings of a grading are damaged; take it from a backup") from error
 
 
-def check_version(stored: Mapping[str, JSON], known: int) -> None:
-    """Raise StoreError for settings, or a state, that another version of this program wrote."""
+def check_version(stored: Mapping[str, JSON], known: int, *older: int) -> None:
+    """Raise StoreError for settings, or a state, of a form that is neither `known` nor one of `older`."""
     version = stored.get("version")
-    if version != known:
+    if version not in (known, *older):
         raise StoreError(
             f"this grading was made by another version of harness (its form is {version!r}, here {known}); "
             "use that one"

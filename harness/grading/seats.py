@@ -59,16 +59,25 @@ def seat_of(seats: Iterable[Seat], token: str) -> Seat | None:
     return found[0] if found else None
 
 
-def check_raters(raters: Sequence[str]) -> None:
+def with_rater(seats: Sequence[Seat], name: str, draw: Draw = new_token) -> tuple[Seat, ...]:
+    """Return seats with another rater's behind the others', and a consensus's where they become several."""
+    theirs = [one for one in seats if one.role == "rater"]
+    others = [one for one in seats if one.role != "rater"]
+    if theirs and all(one.role != "consensus" for one in others):
+        others.insert(0, Seat("consensus", CONSENSUS, draw()))
+    return (*theirs, Seat("rater", name, draw()), *others)
+
+
+def check_raters(raters: Sequence[str], option: str = "--raters") -> None:
     """Raise ConfigError for names of raters that would be confused with others, or that are none."""
     if not raters:
         raise ConfigError("a grading needs somebody who grades; give --raters NAME,NAME")
     for name in raters:
         if not (name.strip() and name.isprintable() and name == name.strip()):
-            raise ConfigError(f"--raters: {name!r} is no name; use letters, digits and dashes")
+            raise ConfigError(f"{option}: {name!r} is no name; use letters, digits and dashes")
         if is_consensus(name) or name.casefold() == LEAD:
-            raise ConfigError(f"--raters: {name!r} is no person's name here; choose another")
+            raise ConfigError(f"{option}: {name!r} is no person's name here; choose another")
     for names in raters_alike(raters):
-        raise ConfigError(f"--raters: {' and '.join(map(repr, names))} are hard to tell apart; rename one")
+        raise ConfigError(f"{option}: {' and '.join(map(repr, names))} are hard to tell apart; rename one")
     if len(set(raters)) < len(raters):
-        raise ConfigError("--raters: a name is there twice; each rater needs a name of their own")
+        raise ConfigError(f"{option}: a name is there twice; each rater needs a name of their own")

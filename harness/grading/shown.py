@@ -10,7 +10,7 @@ from harness.benchmarks.sheets import Sheet
 from harness.cache.grades import GradeValue
 from harness.cache.rows import UnitId
 from harness.grading.standing import Dispute
-from harness.grading.state import Round
+from harness.grading.state import Joined, Round
 from harness.media import Media
 
 Phase: TypeAlias = Literal["calibration", "waiting", "full", "done"]
@@ -35,8 +35,9 @@ class Overview:
     not, or kappa does not reach the threshold and the lead must decide), "full", "done". `own`: a rater's
     progress, of all sheets open to them; None for others. `raters`, `rounds`, `gone`: for the lead alone,
     else empty; a rater learns nothing of what others did. `disputes` and `settled`: how many questions want a
-    consensus, and how many have one; 0 for raters. `round`: number of the current round of calibration, from
-    1; 0: there is none.
+    consensus, and how many have one; 0 for raters. `round`: number of the current round of calibration, of a
+    rater's own, from 1; 0: there is none. `calibrating`: who came later and grades a round alone; `retired`:
+    how far those were who left, of the sheets that were open to them; both for the lead alone.
     """
 
     phase: Phase
@@ -48,6 +49,13 @@ class Overview:
     disputes: int = 0
     settled: int = 0
     gone: int = 0
+    calibrating: tuple[Joined, ...] = ()
+    retired: tuple[Progress, ...] = ()
+
+    @property
+    def graded(self) -> bool:
+        """Tell whether everybody who is waited for has done all sheets, and none is still to be opened."""
+        return not self.calibrating and all(one.done == one.total for one in self.raters)
 
 
 @dataclass(frozen=True, slots=True)

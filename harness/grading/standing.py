@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 from harness.benchmarks.base import Question
 from harness.benchmarks.sheets import GradingTask
@@ -14,7 +13,7 @@ from harness.canonical import canonical_json
 from harness.grading.agreement import GradedByTwo, PairAgreement, pair_agreement
 from harness.grading.answers_now import AnswersNow
 from harness.grading.book import Book, Said
-from harness.grading.plan import Plan
+from harness.grading.roster import Roster
 
 FAR_APART = 2
 """From this difference on, ratings of an averaged question are shown to who looks for consensus."""
@@ -34,17 +33,20 @@ class Dispute:
 
 
 class Standing:
-    """Questions about one grading, answered from its book and its answers as they were read last."""
+    """Questions about one grading, answered from its book and its answers as they were read last.
+
+    `roster` gives who grades what at the moment.
+    """
 
     def __init__(
         self,
-        plan: Plan,
+        roster: Callable[[], Roster],
         task: GradingTask,
         book: Book,
         answers: AnswersNow,
         questions: Mapping[str, Question],
     ) -> None:
-        self._plan = plan
+        self._roster = roster
         self._book = book
         self._answers = answers
         self._averaged = frozenset(name for name, question in questions.items() if question.averaged)
@@ -58,8 +60,10 @@ class Standing:
 
     def is_done(self, number: int, rater: str) -> bool:
         """Tell whether a rater has answered all questions about an item; of one without an answer, True."""
-        if number in self._answers.gone:
-            return True
+        return number in self._answers.gone or self.has_said(number, rater)
+
+    def has_said(self, number: int, rater: str) -> bool:
+        """Tell whether a rater has answered all questions about an item."""
         grades = self.grades(number, rater)
         return all(name in grades for name in self._asked)
 
@@ -72,28 +76,37 @@ class Standing:
         return sum(number not in self._answers.gone for number in numbers)
 
     def disputes(self, number: int) -> list[Dispute]:
-        """Return the questions of an item that all raters answered, and not alike."""
-        if number in self._answers.gone or len(self._plan.raters) < 2:
+        """Return the questions of an item that all who are asked answered, and not alike.
+
+        What somebody said who has retired counts; what they left open is not waited for. A question that has
+        a consensus stays among them, whoever is asked about it later.
+        """
+        roster = self._roster()
+        if number in self._answers.gone or len(roster.names) < 2:
             return []
-        by_rater = {rater: self.grades(number, rater) for rater in self._plan.raters}
+        by_rater = {rater: self.grades(number, rater) for rater in roster.names}
         agreed = self.grades(number, CONSENSUS)
-        return list(self._disputes(by_rater, agreed))
+        return list(self._disputes(by_rater, agreed, frozenset(roster.graders(number))))
 
     def is_settled(self, number: int) -> bool:
         """Tell whether a consensus was given for an item: then its raters cannot change it."""
         return any(name in self._labels for name in self.grades(number, CONSENSUS))
 
     def _disputes(
-        self, by_rater: Mapping[str, Mapping[str, GradeValue]], agreed: Mapping[str, GradeValue]
+        self,
+        by_rater: Mapping[str, Mapping[str, GradeValue]],
+        agreed: Mapping[str, GradeValue],
+        asked: Collection[str],
     ) -> Iterator[Dispute]:
         for name in self._asked:
             said = {rater: grades[name] for rater, grades in by_rater.items() if name in grades}
             averaged = name in self._averaged
-            if len(said) == len(by_rater) and _differ(list(said.values()), averaged=averaged):
+            complete = name in agreed or all(rater in said for rater in asked)
+            if complete and _differ(list(said.values()), averaged=averaged):
                 yield Dispute(name, said, agreed.get(name), not averaged)
 
-    def ended_by(self, numbers: Collection[int]) -> Said | None:
-        """Return the grade with which the last rater finished these items; None: not all did.
+    def ended_by(self, numbers: Collection[int], raters: Collection[str]) -> Said | None:
+        """Return the grade with which the last of these raters finished these items; None: not all did.
 
         None also while one of them is being asked again: what the others come to is not what was agreed.
         """
@@ -104,7 +117,7 @@ class Standing:
             if number in self._answers.gone:
                 continue
             since = self._answers.since.get(number, 0)
-            for rater in self._plan.raters:
+            for rater in raters:
                 for name in self._asked:
                     first = self._book.first(number, rater, name, since)
                     if first is None:
@@ -113,16 +126,22 @@ class Standing:
         return last
 
     def agreement(
-        self, numbers: Collection[int], groups: Mapping[int, str], kept: int | None = None
+        self,
+        numbers: Collection[int],
+        groups: Mapping[int, str],
+        pairs: Iterable[tuple[str, str]],
+        kept: int | None = None,
     ) -> list[PairAgreement]:
-        """Return how far every two raters agree about these items, now or as it stood with a grade's place.
+        """Return how far these pairs of raters agree about these items, now or as it stood with a grade's
+        place.
 
         `groups`: item -> the group of cases that it is resampled with.
         """
         there = [number for number in sorted(numbers) if number not in self._answers.gone]
+        pairs = list(pairs)
         said = {
             rater: {number: self.grades(number, rater, kept) for number in there}
-            for rater in self._plan.raters
+            for rater in {rater for pair in pairs for rater in pair}
         }
         return [
             pair_agreement(
@@ -131,7 +150,7 @@ class Standing:
                 self._labels,
                 self._pooled,
             )
-            for first, second in combinations(self._plan.raters, 2)
+            for first, second in pairs
         ]
 
 

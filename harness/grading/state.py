@@ -1,20 +1,24 @@
-"""How far a grading has come beside its grades: its links, its rounds of calibration, whether it is open."""
+"""How far a grading has come beside its grades: its links, its rounds of calibration, whether it is open,
+who came later and who left."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal, TypeAlias, cast
 
+from harness.cache.owner import Owner
 from harness.canonical import JSON
 from harness.errors import StoreError
 from harness.grading.agreement import PairAgreement, read_pair
 from harness.grading.plan import check_version
 from harness.grading.seats import Seat, read_seats
 
-OpenedBy: TypeAlias = Literal["no gate", "agreement", "lead"]
+OpenedBy: TypeAlias = Literal["no gate", "agreement", "lead", "with all"]
 
-VERSION: Final = 1
+VERSION: Final = 2
+_BEFORE: Final = 1
+"""Without anybody who came later or left, and without who serves it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +50,53 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
+class Joined:
+    """A rater who came when the grading was under way, or came back.
+
+    Of the rounds of all raters those from place `after` on are theirs too. `rounds` are their own, held
+    against what the others said of the same items; while `opened` is None no other sheet is open to them.
+    `share`: the items that they grade beside rounds of calibration; None: all. `in_place_of`: whose open
+    sheets these were. `at_us` in microseconds since 1970 UTC.
+    """
+
+    name: str
+    at_us: int
+    after: int
+    rounds: tuple[Round, ...] = ()
+    opened: Opened | None = None
+    share: tuple[int, ...] | None = None
+    in_place_of: str | None = None
+
+    @property
+    def round(self) -> Round | None:
+        """Return their own round of calibration that counts; None: full grading is open to them as to all."""
+        return self.rounds[-1] if self.rounds and self.opened is None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Retired:
+    """A rater who left (microseconds since 1970 UTC). What they graded stays."""
+
+    name: str
+    at_us: int
+
+
+@dataclass(frozen=True, slots=True)
 class State:
-    """All that changes of a grading beside its grades. `port` is where it was served last."""
+    """All that changes of a grading beside its grades.
+
+    `port` is where it was served last, and `server` the process that did. `withdrawn_at_us`: since when this
+    is no grading any more (microseconds since 1970 UTC); None: it is one.
+    """
 
     seats: tuple[Seat, ...]
     rounds: tuple[Round, ...] = ()
     opened: Opened | None = None
     port: int | None = None
+    server: Owner | None = None
+    joined: tuple[Joined, ...] = ()
+    retired: tuple[Retired, ...] = ()
+    withdrawn_at_us: int | None = None
 
     @property
     def round(self) -> Round | None:
@@ -73,32 +117,60 @@ class State:
             self, seats=tuple(replace(one, token=token) if one.name == name else one for one in self.seats)
         )
 
-    def at_port(self, port: int) -> State:
-        """Return the state with another port."""
-        return replace(self, port=port)
+    def at_port(self, port: int, server: Owner | None = None) -> State:
+        """Return the state with another port, and who listens there."""
+        return replace(self, port=port, server=server)
+
+    def joined_as(self, name: str) -> Joined | None:
+        """Return how somebody came who was not there from the beginning, or came back."""
+        return next((one for one in self.joined if one.name == name), None)
+
+    def with_joined(self, *changed: Joined) -> State:
+        """Return the state with these in place of who has the same names, or added."""
+        new = {one.name: one for one in (*self.joined, *changed)}
+        return replace(self, joined=tuple(new.values()))
 
     def to_json(self) -> dict[str, JSON]:
         """Return the state as the store keeps it."""
         return {
             "version": VERSION,
             "seats": [seat.to_json() for seat in self.seats],
-            "rounds": [
-                {
-                    "items": list(one.items),
-                    "begun_at_us": one.begun_at_us,
-                    "ended_at_us": one.ended_at_us,
-                    "pairs": [pair.to_json() for pair in one.pairs],
-                }
-                for one in self.rounds
-            ],
+            "rounds": _rounds_json(self.rounds),
             "opened": None if self.opened is None else asdict(self.opened),
             "port": self.port,
+            "server": None if self.server is None else asdict(self.server),
+            "joined": [
+                {
+                    "name": one.name,
+                    "at_us": one.at_us,
+                    "after": one.after,
+                    "rounds": _rounds_json(one.rounds),
+                    "opened": None if one.opened is None else asdict(one.opened),
+                    "share": None if one.share is None else list(one.share),
+                    "in_place_of": one.in_place_of,
+                }
+                for one in self.joined
+            ],
+            "retired": [asdict(one) for one in self.retired],
+            "withdrawn_at_us": self.withdrawn_at_us,
         }
+
+
+def _rounds_json(rounds: Iterable[Round]) -> list[JSON]:
+    return [
+        {
+            "items": list(one.items),
+            "begun_at_us": one.begun_at_us,
+            "ended_at_us": one.ended_at_us,
+            "pairs": [pair.to_json() for pair in one.pairs],
+        }
+        for one in rounds
+    ]
 
 
 def read_state(stored: Mapping[str, JSON]) -> State:
     """Undo `State.to_json`. Raises StoreError for a state of another version, and for what is none."""
-    check_version(stored, VERSION)
+    check_version(stored, VERSION, _BEFORE)
     try:
         return _state(stored)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -106,20 +178,43 @@ def read_state(stored: Mapping[str, JSON]) -> State:
 
 
 def _state(found: Mapping[str, Any]) -> State:
-    opened = found["opened"]
+    server = found.get("server")
     return State(
         seats=read_seats(found["seats"]),
-        rounds=tuple(
-            Round(
-                tuple(one["items"]),
-                one["begun_at_us"],
-                one["ended_at_us"],
-                tuple(map(read_pair, one["pairs"])),
-            )
-            for one in found["rounds"]
-        ),
-        opened=None
-        if opened is None
-        else Opened(opened["at_us"], cast("OpenedBy", opened["by"]), opened["reason"]),
+        rounds=_rounds(found["rounds"]),
+        opened=_opened(found["opened"]),
         port=found["port"],
+        server=None if server is None else Owner(**server),
+        joined=tuple(map(_joined, found.get("joined", ()))),
+        retired=tuple(Retired(**one) for one in found.get("retired", ())),
+        withdrawn_at_us=found.get("withdrawn_at_us"),
     )
+
+
+def _joined(found: Mapping[str, Any]) -> Joined:
+    share = found["share"]
+    return Joined(
+        name=found["name"],
+        at_us=found["at_us"],
+        after=found["after"],
+        rounds=_rounds(found["rounds"]),
+        opened=_opened(found["opened"]),
+        share=None if share is None else tuple(share),
+        in_place_of=found["in_place_of"],
+    )
+
+
+def _rounds(found: Iterable[Mapping[str, Any]]) -> tuple[Round, ...]:
+    return tuple(
+        Round(
+            tuple(one["items"]),
+            one["begun_at_us"],
+            one["ended_at_us"],
+            tuple(map(read_pair, one["pairs"])),
+        )
+        for one in found
+    )
+
+
+def _opened(found: Mapping[str, Any] | None) -> Opened | None:
+    return None if found is None else Opened(found["at_us"], cast("OpenedBy", found["by"]), found["reason"])

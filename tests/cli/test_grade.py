@@ -29,7 +29,7 @@ from harness.grading.plan import VERSION
 from harness.web.serving import tunnel
 
 task = pytest.fixture(autouse=True)(with_small_task)
-MADE = ("test-run", "--task", "small", "--raters", "alice,bob", "--status")
+MADE = ("test-run", "--task", "small", "--raters", "alice,bob", "--links")
 
 
 @pytest.fixture
@@ -80,7 +80,8 @@ def links(done: Done) -> dict[str, str]:
 def test_a_grading_is_made_once_and_goes_on_by_the_same_command_or_its_name(store: Path) -> None:
     made = grade(store, *MADE)
     assert "grading test-run-small: 12 answers of run test-run, task small, seed 20050" in made.err
-    assert "test-run-small: 12 answers of run test-run, by alice, bob" in made.out
+    told = grade(store, "test-run-small", "--status").out
+    assert "test-run-small: 12 answers of run test-run, by alice, bob" in told
     before = at_desk(store, lambda desk: _value(desk.seats))
     for again in ("test-run-small", "test-run", "test-run --task small", "test-run --raters alice,bob"):
         assert "grading test-run-small:" not in grade(store, *again.split(), "--status").err
@@ -135,7 +136,7 @@ def test_what_was_agreed_cannot_be_changed(store: Path, given: tuple[str, ...], 
 def test_what_cannot_be_is_refused_and_nothing_is_made(
     store: Path, given: tuple[str, ...], told: str
 ) -> None:
-    assert told in grade(store, *given, "--status", code=2).err
+    assert told in grade(store, *given, "--links", code=2).err
     assert "no gradings yet" in grade(store).out
 
 
@@ -173,7 +174,7 @@ def test_a_link_is_replaced_and_others_stay(store: Path, monkeypatch: pytest.Mon
 
 def test_several_gradings_are_served_together(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     grade(store, *MADE)
-    grade(store, "test-run", "--raters", "carol", "--name", "alone", "--status")
+    grade(store, "test-run", "--raters", "carol", "--name", "alone", "--links")
     served(monkeypatch)
     done = grade(store, "test-run")
     assert done.out.count("/g/") == 4 + 2 and "alone:\n" in done.out and "test-run-small:\n" in done.out
@@ -276,7 +277,7 @@ def test_a_grading_is_found_without_reading_any_other(store: Path) -> None:
     grade(store, *MADE, "--name", "torn")
     with closing(sqlite3.connect(store)) as database, database:
         assert database.execute("UPDATE grading SET settings = x'7878' WHERE name = 'torn'").rowcount == 1
-    for wanted in (["test-run-small"], [*MADE]):
+    for wanted in (["test-run-small"], [*MADE[:-1]]):
         assert grade(store, *wanted, "--json").json["grading"] == "test-run-small"
     assert "did you mean 'torn'" in grade(store, "tron", "--status", code=2).err
     for wanted in (["torn"], ["test-run"], []):

@@ -211,7 +211,7 @@ async def test_a_change_that_another_process_overtook_is_made_again(
             tried.append(state)
             if len(tried) == 1:
                 now = await built.store.grading_now(grading)
-                assert await change(now, read_state(now.state).at_port(5).to_json())
+                assert now is not None and await change(now, read_state(now.state).at_port(5).to_json())
             return await change(grading, state)
 
         monkeypatch.setattr(built.store, "change_grading", overtaken)
@@ -287,7 +287,7 @@ async def test_a_damaged_state_is_told_and_never_guessed_at(tmp_path: Path) -> N
     whole = desk.state.to_json()
     assert read_state(whole) == desk.state
     with pytest.raises(StoreError, match="another version of harness"):
-        read_state({**whole, "version": 2})
+        read_state({**whole, "version": 3})
     for torn in ({"seats": None}, {"rounds": [{}]}, {"opened": "lead"}, {"seats": [{"role": "lead"}]}):
         with pytest.raises(StoreError, match="state of a grading is damaged"):
             read_state({**whole, **torn})

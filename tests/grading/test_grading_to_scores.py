@@ -90,7 +90,7 @@ async def grade_everything(store: Path, name: str) -> tuple[Tiers, Tiers, Tiers]
 
 @pytest.mark.slow
 def test_the_scores_are_those_of_what_raters_agreed_on(store: Path) -> None:
-    made = grade(store, "night", "--task", "tiers", "--raters", "alice,bob", "--calibration", "6", "--status")
+    made = grade(store, "night", "--task", "tiers", "--raters", "alice,bob", "--calibration", "6", "--links")
     assert "first all raters grade the same 6 sheets" in made.err
     alice, bob, final = asyncio.run(grade_everything(store, "night-tiers"))
     status = grade(store, "night-tiers", "--json").json
@@ -129,7 +129,7 @@ def test_the_scores_are_those_of_what_raters_agreed_on(store: Path) -> None:
 
 @pytest.mark.slow
 def test_grades_go_out_as_files_and_come_in_elsewhere_with_the_same_scores(store: Path, night: Path) -> None:
-    grade(store, "night", "--task", "tiers", "--raters", "alice,bob", "--calibration", "6", "--status")
+    grade(store, "night", "--task", "tiers", "--raters", "alice,bob", "--calibration", "6", "--links")
     asyncio.run(grade_everything(store, "night-tiers"))
     for kind in ("jsonl", "csv"):
         file, other = store.parent / f"grades.{kind}", store.parent / f"{kind}.sqlite3"
@@ -141,6 +141,6 @@ def test_grades_go_out_as_files_and_come_in_elsewhere_with_the_same_scores(store
         found = [harness("score", "night", "--json", "--store", one).out for one in (store, other)]
         assert found[0] == found[1] and json.loads(found[0])["grading"]["disputed"] == 0
         # A grading that is made there finds everything graded, by the same raters.
-        grade(other, "night", "--task", "tiers", "--raters", "alice,bob", "--calibration", "6", "--status")
+        grade(other, "night", "--task", "tiers", "--raters", "alice,bob", "--calibration", "6", "--links")
         there = grade(other, "night-tiers", "--json").json
         assert there["phase"] == "done" and there["rounds"][0]["ended"] is not None

@@ -31,10 +31,10 @@ def grade_by_place(site: GradingSite, name: str, turned: int) -> None:
 
 
 def verdicts(site: GradingSite) -> Mapping[str, str]:
-    """Return two raters -> the chip of their line among the rounds."""
+    """Return two raters -> the chip of their line among the first rounds."""
     page = httpx.get(site.link("lead"), trust_env=False, timeout=30).text
     rounds = page[page.index('id="rounds"') : page.index("</table>", page.index('id="rounds"'))]
-    lines = re.findall(r"<tr><th scope=\"row\">1</th>.*?</tr>", rounds, re.DOTALL)
+    lines = re.findall(r"<tr><th scope=\"row\">(?:\w+: )?1</th>.*?</tr>", rounds, re.DOTALL)
     found = {}
     for line in lines:
         who = next(one for one in ("ann and bob", "ann and cy", "bob and cy") if one in line)
@@ -58,3 +58,22 @@ def test_without_a_kappa_nobody_is_said_to_agree_too_little(store: Path) -> None
         assert verdicts(site) == {"ann and bob": "no kappa"}
         page = httpx.get(site.link("lead"), trust_env=False, timeout=30).text
         assert "Kappa does not reach the threshold: you decide" in page and "too little" not in page
+
+
+def test_who_came_later_and_who_left_are_told_with_their_round_and_the_decision(store: Path) -> None:
+    with grading_site(store, raters=("ann", "bob"), calibration=2, limit=2) as site:
+        for name in ("ann", "bob"):
+            grade_by_place(site, name, 0)
+        gone = site.link("bob")
+        site.site.run(site.desk.add_rater("cy"))
+        grade_by_place(site, "cy", 1)
+        assert verdicts(site) == {
+            "ann and bob": "agreed", "ann and cy": "below 0.75", "bob and cy": "below 0.75",
+        }  # fmt: skip
+        site.site.run(site.desk.retire("bob"))
+        page = httpx.get(site.link("lead"), trust_env=False, timeout=30).text
+        assert "Open full grading by hand to cy" in page and "retired; these grades count" in page
+        assert httpx.get(gone, trust_env=False, timeout=30).status_code == 403
+        decided = {"what": "open", "reason": "talked"}
+        answer = httpx.post(f"{site.link('lead')}decide", data=decided, trust_env=False, timeout=30)
+        assert answer.status_code == 303 and site.desk.roster.pending == ()

@@ -122,7 +122,7 @@ def _beside(desk: Desk, shown: Shown) -> Mapping[str, Any]:
     """Return what stands beside the questions: what each rater said, and which questions are not asked."""
     if shown.sheet is None:
         return {}
-    letters = dict(zip(desk.plan.raters, _letters(len(desk.plan.raters)), strict=True))
+    letters = dict(zip(desk.roster.names, _letters(len(desk.roster.names)), strict=True))
     by_name = {question.name: question for question in desk.task.questions}
     disputes = {one.question: one for one in shown.disputes}
     asked = view_of(shown.sheet, desk.task.questions, shown.grades).questions

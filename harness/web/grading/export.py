@@ -11,10 +11,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from harness.benchmarks.sheets import COMMENT
-from harness.benchmarks.steps import CONSENSUS
 from harness.cache.grades import standing
 from harness.grading.desk import Desk
+from harness.grading.ending import of_grading
 from harness.grading.files import GradeFormat, write_grades
 from harness.web.grading.seated import seated
 from harness.web.links import Query
@@ -36,15 +35,10 @@ async def export(request: Request) -> Response:
 
 async def exported(desk: Desk, kind: GradeFormat, *, latest: bool) -> bytes:
     """Return a file of the grades that this grading's seats gave, no others of the run."""
-    units = {item.unit for item in desk.plan.items}
-    raters = {*desk.plan.raters, CONSENSUS}
-    questions = {COMMENT, *(question.name for question in desk.task.questions)}
     history = await desk.store.grade_history(desk.stored.run.id)
 
     def written() -> bytes:
-        ours = [
-            one for one in history if one.unit in units and one.rater in raters and one.question in questions
-        ]
+        ours = of_grading(desk, history)
         stream = io.BytesIO()
         write_grades(standing(ours) if latest else ours, kind, stream)
         return stream.getvalue()

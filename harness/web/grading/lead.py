@@ -13,7 +13,7 @@ from starlette.routing import Route
 from harness.errors import ConfigError, GradeRefusedError
 from harness.grading.agreement import Agreement, PairAgreement
 from harness.grading.desk import Desk, Overview
-from harness.grading.state import State
+from harness.grading.state import Round, State
 from harness.moments import shown_moment
 from harness.report.rounding import fixed, percent
 from harness.web.grading.export import export
@@ -65,11 +65,13 @@ async def _overview(request: Request) -> Response:
         grading=desk.name,
         task=desk.task.title,
         plan=desk.plan,
-        rounds=[(number, one, list(_kappas(one.pairs))) for number, one in enumerate(found.rounds, 1)],
+        raters=desk.roster.active,
+        rounds=list(_rounds(desk.state)),
+        alone=[one.name for one in found.calibrating],
         threshold=fixed(desk.plan.threshold, 2),
         opened=_opened(desk.state),
-        waits=found.phase == "waiting",
-        may_open=desk.state.opened is None,
+        waits=found.phase == "waiting" or any(one.rounds[-1].ended_at_us for one in found.calibrating),
+        may_open=desk.state.opened is None or bool(found.calibrating),
         left=_left(desk),
         agreement=[one for one in _kappas(agreement, desk) if one.n],
         links=list(_links(request, desk)),
@@ -86,9 +88,18 @@ async def _progress(request: Request) -> Response:
 
 def _standing(who: Seated, found: Overview) -> Mapping[str, Any]:
     heading = _HEADINGS[found.phase]
-    if found.phase == "full" and all(one.done == one.total for one in found.raters):
+    if found.phase == "full" and found.graded:
         heading = "Everything is graded: the consensus is to settle the differences"
     return {"base": who.base, "heading": heading, "found": found, "averages": who.desk.averages}
+
+
+def _rounds(state: State) -> Iterator[tuple[str, Round, Sequence[Kappa]]]:
+    """Yield each round with its name: those of all raters, then those of who came later, by themselves."""
+    for number, one in enumerate(state.rounds, 1):
+        yield str(number), one, list(_kappas(one.pairs))
+    for joined in state.joined:
+        for number, one in enumerate(joined.rounds, 1):
+            yield f"{joined.name}: {number}", one, list(_kappas(one.pairs))
 
 
 def _left(desk: Desk) -> int:
