@@ -27,11 +27,10 @@ from typing import Any, TypeVar
 import httpx
 from starlette.applications import Starlette
 
-from harness.cache.store import Store
 from harness.web.connections import Bounds
 from harness.web.guard import Access
 from harness.web.serving import LOOPBACK, listen, serve
-from harness.web.viewing.site import viewer
+from harness.web.viewing.present_store import PresentStore, lasting_viewer
 
 T = TypeVar("T")
 Made = Callable[[Access], AbstractAsyncContextManager[Starlette]]
@@ -114,8 +113,10 @@ def view_site(store: Path | str, **options: Any) -> Iterator[Site]:
 
     @asynccontextmanager
     async def made(access: Access) -> AsyncIterator[Starlette]:
-        async with await Store.open(str(store), create=False, only_read=True) as opened:
-            yield viewer(opened, access)
+        async with PresentStore.at(str(store), said.append) as present:
+            yield lasting_viewer(present, access)
+
+    said: list[str] = []
 
     with served(made, **options) as site:
         yield site

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
+from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from harness.cache.dialects import Access, Fault, StoreDialect
@@ -35,7 +36,10 @@ class Transaction:
 
 
 class StoreGoneError(StoreError):
-    """The store's file was deleted, moved or replaced while it was in use: nothing more may be written."""
+    """The store's file was deleted, moved or replaced while it was in use: nothing more may be written.
+
+    Nor may anything be read and shown together with what was read before.
+    """
 
 
 class CommitUnknownError(StoreError):
@@ -60,6 +64,7 @@ class Database:
         *,
         sleep: Sleep = asyncio.sleep,
         only_read: bool = False,
+        patient: bool = True,
     ) -> None:
         self.dialect = dialect
         self.place = place
@@ -67,10 +72,12 @@ class Database:
         self.only_read = only_read or access != "rw"
         self._sleep = sleep
         self._hurried = False
-        self._identity = dialect.identity()
+        self._identity = self._found()
         self._reader = dialect.reader(access)
+        event.listen(self._reader.sync_engine, "connect", self._check_connected)
         self._writer = None if self.only_read else dialect.writer()
-        self._reconnection = Reconnection(dialect, self._reader, sleep=sleep)
+        self._looker: AsyncEngine | None = None
+        self._reconnection = Reconnection(dialect, self._reader, sleep=sleep, patient=patient)
 
     async def recognise(self) -> None:
         """Remember which store this is, once its tables are there; a lost server is waited for from now on.
@@ -79,8 +86,38 @@ class Database:
         """
         async with self.reading() as connection:
             await self.dialect.recognise(connection)
-        self._identity = self.dialect.identity()
+        if self.access != "immutable":  # of such a file, any change since it was opened tells
+            self._identity = self._found()
         self._reconnection.allowed = True
+
+    @property
+    def identity(self) -> object:
+        """What tells this store from any other that may come to its place."""
+        return self._identity
+
+    def check_place(self) -> None:
+        """Raise StoreGoneError where another file lies at the store's place, or none; it is not opened."""
+        found = self._found()
+        if found == self._identity:
+            return
+        if found is None:
+            what = "is not where it was: its file was deleted or moved, or its disk is not there"
+        elif self.access == "immutable":
+            what = "was written to since it was opened as one that nobody writes to"
+        else:
+            what = "was replaced: another file lies at its place"
+        raise StoreGoneError(f"the store {self.place!r} {what}")
+
+    def _found(self) -> object:
+        return self.dialect.identity(unchanging=self.access == "immutable")
+
+    def _check_connected(self, connection: Any, _record: object) -> None:
+        """Let no two connections be to two stores: what is read by both would be mixed."""
+        try:
+            self.check_place()
+        except StoreGoneError:
+            connection.close()
+            raise
 
     async def comes_back(self, error: BaseException) -> bool:
         """Wait, for a bounded time, until a server that was lost answers again: then it is worth a new try.
@@ -94,6 +131,23 @@ class Database:
         """Give a connection that sees the last commit. Database errors become StoreError."""
         try:
             async with PatientConnection(self._reader, self._reconnection) as connection:
+                yield connection
+        except self.dialect.errors as error:
+            self.refuse(error)
+
+    @asynccontextmanager
+    async def looking_anew(self) -> AsyncIterator[AsyncConnection]:
+        """Give a connection for reading that was made just now, and checks first what it is connected to.
+
+        An older one may know pages of a file that was written over since. Raises StoreGoneError, and
+        StoreError for what the database says.
+        """
+        self.check_place()
+        if self._looker is None:
+            self._looker = self.dialect.looker(self.access) or self._reader
+        try:
+            async with PatientConnection(self._looker, self._reconnection) as connection:
+                await self.dialect.check_same(connection)
                 yield connection
         except self.dialect.errors as error:
             self.refuse(error)

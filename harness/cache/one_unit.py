@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import select
@@ -12,7 +12,7 @@ from harness.cache.exchange_rows import unpacked_json
 from harness.cache.grades import Grade, read_grade
 from harness.cache.parts import StorePart, chunks
 from harness.cache.rows import Link, UnitId, UnitState
-from harness.cache.tables import GRADE, RECORD, UNIT, UNIT_EXCHANGE, UNIT_SCORE, AnyRow
+from harness.cache.tables import GRADE, RECORD, SCORED_RUN, UNIT, UNIT_EXCHANGE, UNIT_SCORE, AnyRow
 from harness.cache.unit_rows import STATE_COLUMNS, read_state, unit_key
 from harness.canonical import JSON, canonical_json
 from harness.outcomes import UnitOutcome
@@ -20,13 +20,17 @@ from harness.outcomes import UnitOutcome
 
 @dataclass(frozen=True, slots=True)
 class KeptScores:
-    """What `harness score` kept of a unit: what it read, and metric -> value, with the code that did so."""
+    """What `harness score` kept of a unit: what it read, and metric -> value, with the code that did so.
+
+    `conventions`: those of the run's stored scores; None where these are not of the same scoring, or damaged.
+    """
 
     outcome: UnitOutcome
     prediction: JSON
     parser: str
     scorer: str | None
     values: dict[str, float | None]
+    conventions: Mapping[str, str] | None = None
 
 
 class OneUnitStore(StorePart):
@@ -103,11 +107,14 @@ class OneUnitStore(StorePart):
         async with self._database.reading() as connection:
             row = (await connection.execute(record)).one_or_none()
             values = (await connection.execute(scores)).all()
+            whole = select(SCORED_RUN.c.depends).where(SCORED_RUN.c.run_id == run_id)
+            depends = (await connection.execute(whole)).scalar()
         if row is None:
             return None
         try:
             outcome = UnitOutcome(row.outcome)
             prediction = None if row.prediction is None else unpacked_json(row.prediction)
+            conventions = None if depends is None else unpacked_json(depends).get("conventions")
         except (zlib.error, ValueError):
             return None
         return KeptScores(
@@ -116,4 +123,5 @@ class OneUnitStore(StorePart):
             row.parser,
             values[0].scorer if values else None,
             {one.metric: one.value for one in values},
+            conventions,
         )

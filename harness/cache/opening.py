@@ -26,6 +26,8 @@ class OpenOptions:
     migrations: Mapping[int, Migration]
     only_read: bool = False
     """Leave it as it is: no store is made or migrated, and nothing can be written."""
+    patient: bool = True
+    """Wait for a server that is lost, for a bounded time."""
 
 
 async def open_database(url: str, options: OpenOptions) -> Database:

@@ -61,12 +61,14 @@ async def open_postgres(url: str, options: OpenOptions) -> tuple[Database, str |
         _warn(place, database.place, options)
     if place.has_store and (options.only_read or not place.may_write):
         await database.close()
-        database = _database(url, "ro", options.sleep)
+        database = _database(url, "ro", options.sleep, patient=options.patient)
     return await prepared(database, options)
 
 
-def _database(url: str, access: Access, sleep: Sleep = asyncio.sleep) -> Database:
-    return Database(PostgresDialect(read_address(url)), display(url), access, sleep=sleep)
+def _database(
+    url: str, access: Access, sleep: Sleep = asyncio.sleep, *, patient: bool = True
+) -> Database:
+    return Database(PostgresDialect(read_address(url)), display(url), access, sleep=sleep, patient=patient)
 
 
 async def _look(database: Database) -> _Place:

@@ -20,6 +20,8 @@ RECONNECT_S: Final = 30.0
 """Longest wait for a server. Claims that were renewed before it went must hold until it is back: a lease
 less the time between two renewals is 40 s."""
 
+IMPATIENT_S: Final = 3.0
+"""The same for whoever has somebody waiting: for one look."""
 MOST_LOOKS: Final = 40
 READ_TRIES: Final = 3
 FIRST_PAUSE_S: Final = 0.05
@@ -29,7 +31,8 @@ LONGEST_PAUSE_S: Final = 1.0
 class Reconnection:
     """Whether a lost server comes back, found out once for all who wait for it.
 
-    Until `allowed`, nothing is waited for: a wrong address has to be told at once.
+    Until `allowed`, nothing is waited for: a wrong address has to be told at once. Not `patient`: it is
+    looked for once only, so that a page can say at once what is wrong.
     """
 
     def __init__(
@@ -38,7 +41,9 @@ class Reconnection:
         engine: AsyncEngine,
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        patient: bool = True,
     ) -> None:
+        self._patient = patient
         self.allowed = False
         self.errors = dialect.errors
         self._dialect = dialect
@@ -56,10 +61,11 @@ class Reconnection:
         if not self.allowed or self._dialect.fault(error) is not Fault.LOST:
             return False
         async with self._one_at_a_time:
-            logger.warning("the store's server is lost; waiting for it")
+            if self._patient:
+                logger.warning("the store's server is lost; waiting for it")
             try:
-                async with asyncio.timeout(RECONNECT_S):
-                    back = await self._answers(waiting=not self._given_up)
+                async with asyncio.timeout(RECONNECT_S if self._patient else IMPATIENT_S):
+                    back = await self._answers(waiting=self._patient and not self._given_up)
             except TimeoutError:
                 back = False
             self._given_up = not back

@@ -36,6 +36,7 @@ from harness.cache.unit_glances import GlanceStore
 from harness.cache.unit_marks import UnitMarkStore
 from harness.cache.units import UnitStore
 from harness.cache.verification import VerifyStore
+from harness.cache.witness import WitnessStore
 from harness.moments import now_us
 
 __all__ = ["LEASE_S", "RENEW_EVERY_S", "ClaimHolder", "Store"]
@@ -63,6 +64,7 @@ class Store(
     MergeStore,
     BackupStore,
     VerifyStore,
+    WitnessStore,
 ):
     """Everything that was ever asked and answered.
 
@@ -90,6 +92,7 @@ class Store(
         *,
         create: bool = True,
         only_read: bool = False,
+        patient: bool = True,
         clock: Clock = now_us,
         warn: Callable[[str], None] = logger.warning,
         sleep: Sleep = asyncio.sleep,
@@ -101,7 +104,8 @@ class Store(
 
         A missing one is made, unless `create` is False; an older one is migrated after a backup; one that
         cannot be written is opened for reading (`read_only`). `warn` is told what the user should know.
-        `only_read`: it is left as it is, neither made, migrated nor written.
+        `only_read`: it is left as it is, neither made, migrated nor written. Not `patient`, of a store that
+        is only read: a server that is lost is told at once, instead of waited for.
         Raises StoreError, NotAStoreError (what is there stays untouched), StoreVersionError (likewise).
         """
         url = store_url(url, base=Path.cwd())
@@ -112,6 +116,7 @@ class Store(
             mounts=mounts,
             migrations=migrations,
             only_read=only_read,
+            patient=patient,
         )
         database = await open_database(url, options)
         store = cls(url, database, clock=clock, sleep=sleep, owner=owner)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Column, Select, Table, and_, case, func, literal, select, tuple_
+from sqlalchemy import Column, ColumnElement, Select, Table, and_, case, func, literal, select, tuple_
 
 from harness.cache.parts import chunks
 from harness.cache.rows import LinkedUnit, UnitId
@@ -17,6 +17,8 @@ REFORMATTED: Final = 1_000_000
 """The `attempt` of units whose answer a reformatter restated."""
 
 _AT_ONCE: Final = 2_000
+_NEVER: Final = (None, 0)
+"""The newest exchange of a unit that has none, and the attempt of its answer."""
 
 
 class Glance(NamedTuple):
@@ -41,27 +43,27 @@ class Totals(NamedTuple):
     units: int
 
 
+def _of(
+    table: Table, run_id: int, model: str, condition: str, cases: Sequence[str] | None
+) -> list[ColumnElement[bool]]:
+    """Return what chooses the rows of a model and condition, or of some of its cases."""
+    row = table.c
+    wanted = [row.run_id == run_id, row.model == model, row.condition == condition]
+    return wanted if cases is None else [*wanted, row.case_id.in_(cases)]
+
+
 def _keys(table: Table) -> list[Column[Any]]:
     return [table.c[name] for name in UNIT_KEY[1:]]
 
 
 _ATTEMPT: Final = case((UNIT_EXCHANGE.c.purpose == "reformat", REFORMATTED), else_=UNIT_EXCHANGE.c.attempt)
 _USED: Final = case((UNIT_EXCHANGE.c.used, _ATTEMPT), else_=literal(0))
-_OF_ROUND: Final = and_(
-    *(UNIT.c[name] == UNIT_EXCHANGE.c[name] for name in UNIT_KEY),
-    UNIT_EXCHANGE.c.exchange_id > UNIT.c.again_after,
-)
-_GLANCES: Final = (
-    select(
-        UNIT.c.case_id,
-        UNIT.c.repeat,
-        UNIT.c.outcome,
-        func.max(UNIT_EXCHANGE.c.exchange_id),
-        func.coalesce(func.max(_USED), 0),
-    )
-    .select_from(UNIT.outerjoin(UNIT_EXCHANGE, _OF_ROUND))
-    .group_by(UNIT.c.case_id, UNIT.c.repeat, UNIT.c.outcome)
-)
+_UNITS: Final = select(UNIT.c.case_id, UNIT.c.repeat, UNIT.c.outcome, UNIT.c.again_after)
+_LAST: Final = select(
+    UNIT_EXCHANGE.c.case_id, UNIT_EXCHANGE.c.repeat, func.max(UNIT_EXCHANGE.c.exchange_id), func.max(_USED)
+).group_by(UNIT_EXCHANGE.c.case_id, UNIT_EXCHANGE.c.repeat)
+"""Of all rounds. Not joined with the units: of tables that nobody analysed yet, as those of a sweep that has
+just begun are, Postgres expects a row each, and would compare all of one with all of the other."""
 _STATES: Final = select(*STATE_COLUMNS)
 _LINKS: Final = select(UNIT_EXCHANGE).order_by(UNIT_EXCHANGE.c.position, UNIT_EXCHANGE.c.exchange_id)
 
@@ -73,15 +75,25 @@ class GlanceStore(UnitStore):
         self, run_id: int, model: str, condition: str, cases: Collection[str] | None = None
     ) -> Sequence[Glance]:
         """Return all units of a model and condition that were begun, or those of some cases."""
-        statement = _GLANCES.where(
-            UNIT.c.run_id == run_id, UNIT.c.model == model, UNIT.c.condition == condition
-        )
-        if cases is None:
-            return [Glance(*row) for row in await self._rows_of(statement)]
         found: list[Glance] = []
-        for part in chunks(sorted(cases)):
-            found += [Glance(*row) for row in await self._rows_of(statement.where(UNIT.c.case_id.in_(part)))]
+        for part in [None] if cases is None else chunks(sorted(cases)):
+            units = await self._rows_of(_UNITS.where(*_of(UNIT, run_id, model, condition, part)))
+            of_these = _of(UNIT_EXCHANGE, run_id, model, condition, part)
+            last = await self._last(_LAST.where(*of_these))
+            for after in {row.again_after for row in units} - {0}:
+                later = await self._last(_LAST.where(*of_these, UNIT_EXCHANGE.c.exchange_id > after))
+                keys = ((row.case_id, row.repeat) for row in units if row.again_after == after)
+                last |= {key: later.get(key, _NEVER) for key in keys}
+            found += [
+                Glance(row.case_id, row.repeat, row.outcome, *last.get((row.case_id, row.repeat), _NEVER))
+                for row in units
+            ]
         return found
+
+    async def _last(
+        self, statement: Select[*tuple[Any, ...]]
+    ) -> dict[tuple[str, int], tuple[int | None, int]]:
+        return {(row[0], row[1]): (row[2], row[3]) for row in await self._rows_of(statement)}
 
     async def touched_units(self, run_id: int, after: int, most: int) -> Sequence[UnitId] | None:
         """Return the units of a run that exchanges later than one were linked to; None: more than `most`."""

@@ -9,6 +9,7 @@ import threading
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
+from socket import socket
 from typing import TYPE_CHECKING
 
 import click
@@ -19,6 +20,7 @@ from harness.config import load_config
 
 if TYPE_CHECKING:
     from harness.cache.store import Store
+    from harness.web.guard import Access
 
 _WARMED_S = 2.0
 """How long the link waits, at most, until the units of the run that is looked at first are in memory."""
@@ -54,36 +56,36 @@ def command(
 async def _view(
     url: str, run: str | None, host: str, port: int, opener: Callable[[str], None] | None
 ) -> None:
-    from harness.cache.store import Store
-    from harness.web.guard import Access
-    from harness.web.serving import base_address, is_open, listen, names_of, serve, tunnel
-    from harness.web.viewing.library import Library
-    from harness.web.viewing.site import viewer
+    from harness.web.serving import base_address, listen, serve
+    from harness.web.viewing.present_store import PresentStore, lasting_viewer
 
-    async with await Store.open(url, create=False, only_read=True, warn=say) as opened:
-        token = secrets.token_urlsafe(24)
-        place = await _place(opened, run, token)
+    token = secrets.token_urlsafe(24)
+    async with PresentStore.at(url, say) as present:
+        place = await _place(present.store, run, token)
         with listen(host, port) as listening:
-            bound, reachable = listening.getsockname()[1], is_open(listening)
-            access = Access(
-                token,
-                cookie=f"harness-{bound}",
-                hosts=names_of(host, listening),
-                any_address=reachable,
-            )
-            library = Library(opened)
-            await library.warm(_WARMED_S, run)
-            app = viewer(opened, access, library)
             link = base_address(host, listening) + place
+            await present.library.warm(_WARMED_S, run)
+            app = lasting_viewer(present, _access(token, host, listening))
 
             def tell() -> None:
-                by_tunnel = f"note: from another machine, first: `{tunnel(bound)}`"
-                _tell(link, host, _UNENCRYPTED if reachable else by_tunnel)
+                _tell(link, host, listening)
                 if opener is not None:
                     opener(link)
 
             await serve(app, listening, ready=tell)
     say("the pages are closed")
+
+
+def _access(token: str, host: str, listening: socket) -> Access:
+    from harness.web.guard import Access
+    from harness.web.serving import is_open, names_of
+
+    return Access(
+        token,
+        cookie=f"harness-{listening.getsockname()[1]}",
+        hosts=names_of(host, listening),
+        any_address=is_open(listening),
+    )
 
 
 async def _place(store: Store, run: str | None, token: str) -> str:
@@ -95,10 +97,13 @@ async def _place(store: Store, run: str | None, token: str) -> str:
     return link("/run", run=(await store.find_run(run)).name, token=token)
 
 
-def _tell(link: str, host: str, note: str) -> None:
+def _tell(link: str, host: str, listening: socket) -> None:
+    from harness.web.serving import is_open, tunnel
+
     if host in _ANYWHERE:
         say("note: where the name in the link is not known, put an address of this machine there")
-    say(note)
+    by_tunnel = f"note: from another machine, first: `{tunnel(listening.getsockname()[1])}`"
+    say(_UNENCRYPTED if is_open(listening) else by_tunnel)
     say("open this link; Ctrl-C ends it:")
     click.echo(link)
 

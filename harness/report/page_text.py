@@ -9,6 +9,7 @@ stands around it. A long one is collapsed: its beginning is shown, and the whole
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html import escape
 
 from harness.report.plain_text import UNSEEN
@@ -53,13 +54,18 @@ def shown(text: str, limit: int = PRINTED_LENGTH) -> Html:
     )
 
 
-def inline(text: str) -> Html:
-    """Return a whole text as HTML for a place that takes nothing but words."""
-    escaped = escape(text)
-    if not text or (len(text) < _BREAKS_FROM and _PLAIN.fullmatch(text)):
-        return Html(escaped)
-    marked = UNSEEN.sub(_mark, _BREAKS.sub("<wbr>", escaped))
-    return Html(f'<bdi class="t">{marked}</bdi>')
+def inline(text: str, spans: Sequence[tuple[int, int]] = (), first_id: str = "") -> Html:
+    """Return a whole text as HTML for a place that takes nothing but words.
+
+    `spans` are places to be marked, as (start, end), in order and apart; the first may get an id.
+    """
+    if not spans and (not text or (len(text) < _BREAKS_FROM and _PLAIN.fullmatch(text))):
+        return Html(escape(text))
+    parts, at, id = [], 0, f' id="{escape(first_id)}"' if first_id else ""
+    for start, end in spans:
+        parts += [_piece(text[at:start]), f"<mark{id}>", _piece(text[start:end]), "</mark>"]
+        at, id = end, ""
+    return Html(f'<bdi class="t">{"".join(parts)}{_piece(text[at:])}</bdi>')
 
 
 def brief(text: str, limit: int = 200) -> str:
@@ -75,6 +81,10 @@ def brief(text: str, limit: int = 200) -> str:
         return cut
     count = f" ({len(text):,} characters)" if len(text) > _COUNTED_FROM else ""
     return f"{cut[:limit].rstrip()}…{count}"
+
+
+def _piece(text: str) -> str:
+    return UNSEEN.sub(_mark, _BREAKS.sub("<wbr>", escape(text)))
 
 
 def _mark(match: re.Match[str]) -> str:

@@ -9,11 +9,14 @@ from typing import Final
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Router
+from starlette.types import ASGIApp
 
+from harness.cache.database import StoreGoneError
 from harness.errors import HarnessError, StoreError, UnknownNameError
 from harness.web.guard import Access, Guard
 from harness.web.pages import page
@@ -58,12 +61,26 @@ def application(routes: Sequence[BaseRoute], access: Access, lifespan: Lifespan 
     )
 
 
+def within(routes: Sequence[BaseRoute]) -> ASGIApp:
+    """Return pages that are a part of an application, which guards them: their errors are pages too.
+
+    StoreGoneError is raised: there is no such store any more, which concerns more than one page.
+    """
+    return ExceptionMiddleware(
+        Router(routes), {HTTPException: _on_http, HarnessError: _on_ours, StoreGoneError: _on_gone}
+    )
+
+
 async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     told = _TOLD.get(error.status_code, error.detail)
     response = page("templates/error.html", error.status_code, told=told)
     response.headers.update(error.headers or {})
     return response
+
+
+async def _on_gone(request: Request, error: Exception) -> Response:
+    raise error
 
 
 async def _on_ours(request: Request, error: Exception) -> Response:

@@ -53,6 +53,12 @@ _NO_LINK: Final = (
     "command again for a new one"
 )
 
+_OLD_LINK: Final = (
+    "this link, or what this browser kept of one, is of an earlier start of the command, or was changed on "
+    "its way: a link opens pages until the command that printed it ends; open the link that it printed last, "
+    "where it was started; after that, bookmarks and other addresses of this site open in this browser too"
+)
+
 _log = logging.getLogger(__name__)
 
 
@@ -139,7 +145,7 @@ class Guard:
         # All are compared: another program of this machine may have set one of the same name.
         if not given and sum(_equal(cookie, token) for cookie in cookies):
             return None
-        return _no(403, _NO_LINK)
+        return _no(403, _OLD_LINK if given or cookies else _NO_LINK)
 
     def _let_in(self, request: HTTPConnection, token: str) -> Response:
         """Give the cookie, and lead to the same page without the token.

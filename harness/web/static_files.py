@@ -50,15 +50,15 @@ async def _static(request: Request) -> Response:
         raise HTTPException(404)
     current = Query(request.scope["query_string"]).one("v") == found.digest
     headers = {"etag": f'"{found.digest}"', "cache-control": _FOR_EVER if current else _ASK_AGAIN}
-    if found.digest in _known(request):
+    if headers["etag"] in known_tags(request):
         return Response(status_code=304, headers=headers)
     return Response(found.content, media_type=found.kind, headers=headers)
 
 
-def _known(request: Request) -> set[str]:
-    """Return the digests that the browser has, by its If-None-Match."""
+def known_tags(request: Request) -> set[str]:
+    """Return the entity tags, in quotes, of what the browser has, by its If-None-Match."""
     given = request.headers.get("if-none-match", "")
-    return {tag.strip().removeprefix("W/").strip('"') for tag in given.split(",")}
+    return {tag.strip().removeprefix("W/") for tag in given.split(",")}
 
 
 @cache

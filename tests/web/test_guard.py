@@ -93,7 +93,7 @@ def guest() -> Iterator[TestClient]:
 
 def _check_refused(response: Any, status: int, words: str) -> None:
     assert response.status_code == status
-    assert words in re.sub("<wbr>", "", response.text)
+    assert re.search(words, re.sub("<wbr>", "", response.text))
     assert TOKEN not in response.text and "set-cookie" not in response.headers
     check_headers(response.headers)
 
@@ -149,18 +149,18 @@ def test_a_link_into_the_pages_from_elsewhere_says_what_to_do(stranger: TestClie
      f"?TOKEN={TOKEN}", "?token=t%C3%B6ken"],
 )  # fmt: skip
 def test_without_the_token_nothing_is_shown(stranger: TestClient, query: str) -> None:
-    _check_refused(stranger.get("/unit" + query, headers=TYPED), 403, "needs the link that was printed")
-    _check_refused(stranger.get("/nothing" + query, headers=TYPED), 403, "needs the link that was printed")
+    _check_refused(stranger.get("/unit" + query, headers=TYPED), 403, "open the link|open that link")
+    _check_refused(stranger.get("/nothing" + query, headers=TYPED), 403, "open the link|open that link")
 
 
 def test_an_old_link_is_refused_whoever_opens_it(guest: TestClient) -> None:
-    _check_refused(guest.get("/unit?token=of-yesterday", headers=TYPED), 403, "start the command again")
+    _check_refused(guest.get("/unit?token=of-yesterday", headers=TYPED), 403, "of an earlier start")
 
 
 @pytest.mark.parametrize("value", ["", "wrong", TOKEN[:-1], TOKEN + "x", "tök", '"', "a=b"])
 def test_a_wrong_cookie_opens_nothing(stranger: TestClient, value: str) -> None:
     header = f"harness-8731={value}".encode()
-    _check_refused(stranger.get("/unit", headers={"cookie": header}), 403, "needs the link")
+    _check_refused(stranger.get("/unit", headers={"cookie": header}), 403, "of an earlier start")
 
 
 @pytest.mark.parametrize("name", ["harness", "harness-8732", "harness-8731x", "Harness-8731"])

@@ -247,6 +247,8 @@ async def test_htmx_gets_the_list_alone_and_the_address_of_the_view(bulk: tuple[
     assert part.text.count('id="among"') == 1
     assert part.headers["hx-push-url"] == here
     assert "hx-push-url" not in again.headers
+    late = await pages.client.get(f"{here}&again=1", headers={"hx-request": "true", "hx-target": "units"})
+    assert late.status_code == 200 and "hx-push-url" not in late.headers
     restored = await pages.get(here, **{"hx-request": "true"})
     assert "<html" in restored
 

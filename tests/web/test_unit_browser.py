@@ -96,6 +96,17 @@ def test_keys_go_from_unit_to_unit_and_side_by_side_and_back(window: Window, sit
     page.wait_for_url("**/units?**")
 
 
+def test_keys_pressed_faster_than_pages_come_begin_none_of_them_anew(window: Window, site: Site) -> None:
+    page = window.page
+    dropped: list[str] = []
+    page.on("requestfailed", lambda one: dropped.append(one.url) if one.is_navigation_request() else None)
+    page.goto(site.url + link("/unit", model="alpha", **QUERY))
+    for number in range(60):
+        page.keyboard.press("jk"[number // 2 % 2])
+    page.wait_for_load_state()
+    assert dropped == [] and window.said == []
+
+
 def test_the_parts_of_an_exchange_come_when_they_are_opened(window: Window, site: Site) -> None:
     page = window.page
     page.goto(site.url + link("/unit", model="alpha", **QUERY))

@@ -54,8 +54,15 @@ class StoreDialect(Protocol):
         """Return what happened and what to do, by fault: the end of a sentence that began with the store."""
         ...
 
-    def identity(self) -> object:
-        """Return what tells this store from any other that may come to its place; None: it is gone."""
+    def identity(self, *, unchanging: bool = False) -> object:
+        """Return what tells this store from any other that may come to its place; None: it is gone.
+
+        `unchanging`: also from itself, once something was written to it.
+        """
+        ...
+
+    async def check_same(self, connection: AsyncConnection) -> None:
+        """Raise an error of `errors` where a connection leads to another store than the one recognised."""
         ...
 
     async def recognise(self, connection: AsyncConnection) -> None:
@@ -64,6 +71,13 @@ class StoreDialect(Protocol):
 
     def reader(self, access: Access) -> AsyncEngine:
         """Return the engine for reading: every statement sees the last commit and waits for no writer."""
+        ...
+
+    def looker(self, access: Access) -> AsyncEngine | None:
+        """Return an engine for one look, which keeps no connection, else as the one for reading.
+
+        None where any connection sees what is there now, whatever was there before.
+        """
         ...
 
     def writer(self) -> AsyncEngine:

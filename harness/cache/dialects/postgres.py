@@ -46,6 +46,7 @@ _SERVER_SETTINGS: Final = {
 }
 
 _STORE_ID: Final = "store_id"
+_ASK_ID: Final = select(META.c.value).where(META.c.name == _STORE_ID)
 _WRITER_PREFIX: Final = "writer:"
 
 
@@ -84,14 +85,18 @@ class PostgresDialect:
         """Return the schema that the store's tables are in."""
         return self._address.schema
 
-    def identity(self) -> object:
+    def identity(self, *, unchanging: bool = False) -> object:
         """Return the id that the store was given when it was made; each transaction asks for it."""
         return self._store_id
 
+    async def check_same(self, connection: AsyncConnection) -> None:
+        """Ask for the store's id. Raises StoreReplacedError where it is another one."""
+        if (await connection.execute(_ASK_ID)).scalar() != self._store_id:
+            raise StoreReplacedError("it holds another store, or none")
+
     async def recognise(self, connection: AsyncConnection) -> None:
         """Remember the store's id. Raises NotAStoreError where it has none."""
-        statement = select(META.c.value).where(META.c.name == _STORE_ID)
-        self._store_id = (await connection.execute(statement)).scalar()
+        self._store_id = (await connection.execute(_ASK_ID)).scalar()
         if self._store_id is None:
             raise NotAStoreError(
                 f"the tables of schema {self.schema!r} are no store of this program; give another one with "
@@ -103,6 +108,10 @@ class PostgresDialect:
         engine = self._engine(pool_size=READERS, isolation_level="AUTOCOMMIT", skip_autocommit_rollback=True)
         event.listen(engine.sync_engine, "connect", _read_only)
         return engine
+
+    def looker(self, access: Access) -> AsyncEngine | None:
+        """Return None: connections know the tables by name, and keep no pages."""
+        return None
 
     def writer(self) -> AsyncEngine:
         """Return an engine of one connection whose transactions begin with the store's lock."""

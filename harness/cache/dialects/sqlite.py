@@ -15,7 +15,7 @@ from sqlalchemy import URL, Connection, Insert, Table, event, text
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.pool import AsyncAdaptedQueuePool
+from sqlalchemy.pool import AsyncAdaptedQueuePool, NullPool
 
 from harness.cache.dialects.base import Access, Fault, Result, Work
 from harness.cache.sqlite_thread import SqliteThread, connect
@@ -57,13 +57,25 @@ class SqliteDialect:
         """Return what to do about a file."""
         return _ADVICE
 
-    def identity(self) -> object:
-        """Return what tells the store's file from any other that may come to its place; None: it is gone."""
+    def identity(self, *, unchanging: bool = False) -> object:
+        """Return what tells the store's file from any other that may come to its place; None: it is gone.
+
+        `unchanging`: also its size and time; where a log beside it holds commits that the file lacks,
+        something that equals nothing.
+        """
         try:
             found = self._path.stat()
         except OSError:
             return None
-        return found.st_dev, found.st_ino
+        if not unchanging:
+            return found.st_dev, found.st_ino
+        with suppress(OSError):
+            if self._path.with_name(f"{self._path.name}-wal").stat().st_size:
+                return object()
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+
+    async def check_same(self, connection: AsyncConnection) -> None:
+        """Do nothing: a file is known by its place on the disk."""
 
     async def recognise(self, connection: AsyncConnection) -> None:
         """Do nothing: a file is known by its place on the disk."""
@@ -73,6 +85,12 @@ class SqliteDialect:
         engine = self._engine(
             access, pool_size=READERS, isolation_level="AUTOCOMMIT", skip_autocommit_rollback=True
         )
+        event.listen(engine.sync_engine, "connect", _on_connect("PRAGMA query_only=ON"))
+        return engine
+
+    def looker(self, access: Access) -> AsyncEngine:
+        """Return an engine whose connections are made anew each time, and cannot write."""
+        engine = self._engine(access, poolclass=NullPool, isolation_level="AUTOCOMMIT")
         event.listen(engine.sync_engine, "connect", _on_connect("PRAGMA query_only=ON"))
         return engine
 
@@ -184,15 +202,14 @@ class SqliteDialect:
         url = URL.create("sqlite+aiosqlite", database=f"file:{quote(str(self._path))}", query=query)
         return create_async_engine(
             url,
-            poolclass=AsyncAdaptedQueuePool,
-            max_overflow=0,
-            pool_timeout=120,
+            **(_POOL | options if "poolclass" not in options else options),
             # Parameters hold case text: they must not reach a traceback.
             hide_parameters=True,
             connect_args={"timeout": self._busy_timeout_s, "async_creator_fn": connect},
-            **options,
         )
 
+
+_POOL: Final = {"poolclass": AsyncAdaptedQueuePool, "max_overflow": 0, "pool_timeout": 120}
 
 _FAULTS: Final = {
     "SQLITE_BUSY": Fault.BUSY,

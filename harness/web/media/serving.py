@@ -25,6 +25,7 @@ from harness.media_threads import in_media_thread
 from harness.web.links import Query
 from harness.web.media.sound_files import NotShownError, sound_file
 from harness.web.media.thumbnails import FORMS, Box, Form, clip_facts, picture
+from harness.web.static_files import known_tags
 
 Result = TypeVar("Result")
 
@@ -67,7 +68,7 @@ async def response_of(
     the image upright) is drawn in the form "marked".
     """
     tag = _tag(media, form, frame, box)
-    if tag in _tags(request.headers.get("if-none-match")):
+    if tag in known_tags(request):
         return Response(status_code=304, headers={**_HEADERS, "etag": tag})
     try:
         if media.kind == "video" and frame is None:
@@ -119,10 +120,6 @@ async def _in_clip_thread(work: Callable[..., Result], /, *args: object, **named
 def _tag(media: Media, form: Form, frame: int | None, box: Box | None) -> str:
     marked = box if form == "marked" else None
     return f'"{sha256_hex(repr((_FORMS_VERSION, media.sha256, form, frame, marked)).encode())[:32]}"'
-
-
-def _tags(header: str | None) -> set[str]:
-    return {one.strip().removeprefix("W/") for one in (header or "").split(",")}
 
 
 def _named(mime: str) -> str:

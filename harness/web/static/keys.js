@@ -24,7 +24,19 @@
     return element.dataset.keyLabel || element.getAttribute("aria-label") || words.textContent.trim() || element.name || "";
   };
 
+  // A link to another page is followed once: pressed again before that page is there, it would begin anew each time,
+  // and whoever presses faster than pages come would never get one.
+  const PATIENCE_MS = 3000;
+  let left = -PATIENCE_MS;
+  addEventListener("pageshow", () => { left = -PATIENCE_MS; });
+  const leads = (element) => element instanceof HTMLAnchorElement && !element.hash && !element.target
+    && !element.closest("[hx-boost=true]") && !element.matches("[hx-get]");
+
   const press = (element) => {
+    if (leads(element)) {
+      if (performance.now() - left < PATIENCE_MS) return;
+      left = performance.now();
+    }
     if (element.matches(FIELD)) {
       element.focus();
       if (element.select) element.select();

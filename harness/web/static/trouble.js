@@ -6,6 +6,7 @@
   const WHY = {
     0: "The program that serves this page does not answer. Is it still running?",
     403: "This page is of an earlier start of the program. Open the link that it printed last.",
+    503: "The store that this page shows is not there right now.",
     413: "That was too long.",
   };
   const banner = document.createElement("p");

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from harness.canonical import JSON
 from harness.report.plain_text import UNSEEN
+from harness.web.found_words import around_first
 
 MOST: Final = 4_000
 """Characters of one text that a page shows."""
@@ -19,10 +20,14 @@ _UNSEEN_SHARE: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """The beginning of a text; `total` characters are the whole of it."""
+    """The beginning of a text; `total` characters are the whole of it.
+
+    `further`: what stands around the first place of each word looked for that is none of the beginning's.
+    """
 
     text: str
     total: int
+    further: Sequence[str] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -30,12 +35,20 @@ class Beginning:
         return len(self.text) == self.total
 
 
-def beginning(text: str, most: int = MOST) -> Beginning:
-    """Return at most so many characters of a text; fewer where many of them are shown as marks."""
+def beginning(text: str, most: int = MOST, words: Sequence[str] = ()) -> Beginning:
+    """Return at most so many characters of a text; fewer where many of them are shown as marks.
+
+    `words`: case-folded ones, whose first places are to be seen too, wherever they are.
+    """
     found = text[:most]
     if len(UNSEEN.findall(found)) > most // _UNSEEN_SHARE:
         found = text[: most // 10]
-    return Beginning(found, len(text))
+    further: list[str] = []
+    if words and len(found) < len(text):
+        for word in words:
+            if not any(word in one.casefold() for one in (found, *further)):
+                further += [one for one in [around_first(text, word)] if one is not None]
+    return Beginning(found, len(text), tuple(further))
 
 
 def one_line(text: str, most: int = 1_000) -> str:

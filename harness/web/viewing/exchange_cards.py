@@ -53,8 +53,8 @@ class Card:
     lost: str | None = None
 
 
-def cards(read: UnitRead) -> Sequence[Card]:
-    """Return the exchanges of a unit in order; of very many, the first ones."""
+def cards(read: UnitRead, words: Sequence[str] = ()) -> Sequence[Card]:
+    """Return the exchanges of a unit in order; of very many, the first ones; `words` are looked for."""
     facts = {one["exchange"]: one for one in read.facts}
     order = {link.exchange_id: place for place, (link, _) in enumerate(read.replayed.links)}
     following = dict(zip(facts, [*list(facts.values())[1:], None], strict=False))
@@ -65,7 +65,7 @@ def cards(read: UnitRead) -> Sequence[Card]:
         for one in read.lost
     ]  # fmt: skip
     most = max(200, min(4_000, _MOST_TEXT // max(1, len(facts))))
-    made = [_card(read, sends[id], facts[id], following[id], most) for id in order if id in facts]
+    made = [_card(read, sends[id], facts[id], following[id], (most, words)) for id in order if id in facts]
     every = sorted([*made[:MOST_CARDS], *lost], key=lambda card: _place(card, order))
     return [replace(card, number=number) for number, card in enumerate(every, start=1)]
 
@@ -78,7 +78,9 @@ def _place(card: Card, order: Mapping[int, int]) -> tuple[float, int]:
     return min(later, default=len(order)) - 0.5, card.id
 
 
-def _card(read: UnitRead, send: Send, one: Facts, following: Facts | None, most: int) -> Card:
+def _card(
+    read: UnitRead, send: Send, one: Facts, following: Facts | None, shown: tuple[int, Sequence[str]]
+) -> Card:
     text = one["text"]
     said = origin_of(one) if one["imported"] else (asked_text(one), paid_text(one))
     return Card(
@@ -96,7 +98,7 @@ def _card(read: UnitRead, send: Send, one: Facts, following: Facts | None, most:
         price=None if one["imported"] else _price(read, send),
         sentences=[*said, *notes_on(one, one_line)],
         again=sent_again_text(one, following),
-        text=beginning(text, most) if text else None,
+        text=beginning(text, *shown) if text else None,
         has_reasoning=bool(one["reasoning"]),
         imported=one["imported"],
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -18,7 +18,8 @@ from harness.cache.store import Store
 from harness.cache.unit_glances import REFORMATTED, Glance
 from harness.offline.chosen_grades import ChosenGrades, chosen_grades
 from harness.session_standing import any_open
-from harness.web.viewing.index_scores import current_score, read_scores
+from harness.web.viewing.excerpts import Excerpt, excerpts_of
+from harness.web.viewing.index_scores import conventions_of, current_score, read_scores, unusual_conventions
 from harness.web.viewing.strata import Strata
 from harness.web.viewing.unit_columns import CODES, REFORMATTER, USABLE_CODES, Columns, stage_code
 from harness.web.viewing.unit_index import UnitIndex
@@ -110,9 +111,7 @@ class IndexReader:
         wanted = [row for row in rows if self._index.unknown(row, headline=headlines)]
         if not wanted:
             return
-        if self._reading is None:
-            self._grades = await chosen_grades(self._store, self._index.stored, None)
-            self._reading = UnitReading(self._index.stored, self._grades)
+        reading = await self._ready()
         units = map(self._index.layout.unit, wanted)
         linked = await self._store.some_linked_units(self._run_id, units)
         new = self._index.columns.copy()
@@ -121,15 +120,19 @@ class IndexReader:
             row = self._index.layout.row(one.state.unit)
             if row is None:
                 continue
-            read = self._reading.read(one)
+            read = reading.read(one)
             if not new.read[row]:
                 self._put_read(new, row, one, read)
             if headlines:
-                said[row] = self._reading.headline(read)
+                said[row] = reading.headline(read)
         new.read[wanted] = True
         self._index.columns = new
         for row, words in said.items():
             self._index.texts.set_headline(row, words)
+
+    async def excerpts(self, wanted: Mapping[int, Sequence[str]]) -> Mapping[int, Sequence[Excerpt]]:
+        """Return what stands around words of some rows; nothing of it is kept."""
+        return await excerpts_of(self._store, self._index, await self._ready(), wanted)
 
     async def fill(self, *, scores: bool) -> None:
         """Read what was not read, a little at a time; with `scores`, first from scores that are current."""
@@ -145,6 +148,8 @@ class IndexReader:
         score = await current_score(self._store, self._index.stored)
         if score is None or score.scoring == self._of_score or score.depends.get("grades") is not None:
             return
+        if unusual_conventions(self._index.stored, conventions_of(score)):
+            return  # what is read here beside them is by the usual ones: no list may show both
         self._of_score = score.scoring
         began = self._worked()
         async for _ in read_scores(self._store, self._index):
@@ -170,6 +175,12 @@ class IndexReader:
     def forget_settings(self) -> None:
         """Take the run's settings anew for what is read next: a session brought others."""
         self._reading = None
+
+    async def _ready(self) -> UnitReading:
+        if self._reading is None:
+            self._grades = await chosen_grades(self._store, self._index.stored, None)
+            self._reading = UnitReading(self._index.stored, self._grades)
+        return self._reading
 
     async def _look_at_all(self, last: int) -> None:
         layout = self._index.layout

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from typing import cast
+from typing import Final, cast
 
 from harness.benchmarks.registry import chosen_conventions
 from harness.cache.store import Store
@@ -15,6 +15,9 @@ from harness.web.viewing.unit_columns import CODES, stage_code
 from harness.web.viewing.unit_index import UnitIndex
 from harness.web.viewing.unit_reading import Shown, shown_of
 
+OFF: Final = "off"
+"""What a convention says that leaves a metric out."""
+
 
 async def current_score(store: Store, stored: StoredRun) -> StoredScore | None:
     """Return a run's stored scores, whatever their conventions; None where they are not current.
@@ -24,7 +27,7 @@ async def current_score(store: Store, stored: StoredRun) -> StoredScore | None:
     kept = await store.stored_score(stored.run.id)
     if kept is None:
         return None
-    wanted = cast("Mapping[str, str]", kept.depends.get("conventions") or {})
+    wanted = conventions_of(kept)
     grades = cast("str | None", kept.depends.get("grades"))
     try:
         conventions = chosen_conventions(stored.benchmark, wanted)
@@ -32,6 +35,20 @@ async def current_score(store: Store, stored: StoredRun) -> StoredScore | None:
         return None
     basis = await score_basis(store, stored, conventions=conventions, grades=grades)
     return kept if outdated(kept.depends, basis) is None else None
+
+
+def conventions_of(score: StoredScore) -> Mapping[str, str]:
+    """Return the conventions of stored scores."""
+    return cast("Mapping[str, str]", score.depends.get("conventions") or {})
+
+
+def unusual_conventions(stored: StoredRun, chosen: Mapping[str, str]) -> Mapping[str, str]:
+    """Return those of chosen conventions by which a unit may have another value than by default.
+
+    "off" is none of them: it leaves metrics out, and changes none.
+    """
+    usual = chosen_conventions(stored.benchmark, {})
+    return {name: value for name, value in chosen.items() if value not in (usual.get(name), OFF)}
 
 
 async def read_scores(store: Store, index: UnitIndex) -> AsyncIterator[None]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import weakref
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
+from harness.cache.database import StoreGoneError
 from harness.cache.rows import Run
 from harness.cache.runs import LATEST
 from harness.cache.store import Store
 from harness.offline.stored_run import StoredRun
 from harness.web.viewing.aside import Aside
+from harness.web.viewing.excerpts import Excerpt
 from harness.web.viewing.run_scores import RunScores
 from harness.web.viewing.run_summaries import RunSummary
 from harness.web.viewing.shelf import Shelf
@@ -30,14 +32,14 @@ class Library:
     """A store, looked at; nothing is written.
 
     Runs and units are read by a thread of its own, from the same store opened once more: however much there
-    is to read, pages are answered meanwhile. `close` ends it, and so does the application's end (`opened`).
+    is to read, pages are answered meanwhile. `ended` ends it, for pages, and so does `close`.
     """
 
     def __init__(self, store: Store, *, kept_s: float = KEPT_S) -> None:
         self.store = store
         self._kept_s = kept_s
-        url = store.url
-        self._aside: Aside[_Reading] = Aside(lambda: _Reading.open(url))
+        url, identity = store.url, store.identity
+        self._aside: Aside[_Reading] = Aside(lambda: _Reading.open(url, identity))
         self._seen: weakref.WeakValueDictionary[str, UnitIndex] = weakref.WeakValueDictionary()
         self._summed: Sequence[RunSummary] | None = None
         self._asked: dict[tuple[str, str], asyncio.Task[Any]] = {}
@@ -49,7 +51,11 @@ class Library:
         try:
             yield
         finally:
-            await asyncio.to_thread(self._aside.close)
+            await self.ended()
+
+    async def ended(self) -> None:
+        """End the thread that reads, as `close` does, without holding up the pages' event loop."""
+        await asyncio.to_thread(self._aside.close)
 
     def close(self) -> None:
         """End the thread that reads; whatever is asked for later begins another one."""
@@ -101,11 +107,15 @@ class Library:
     async def read(self, reference: str, rows: Sequence[int]) -> None:
         """Read the answers of some rows that a page is about to show, as far as that may take."""
         if rows:
-            task = asyncio.create_task(self._ask(lambda shelf: shelf.read(reference, rows)))
-            task.add_done_callback(_take_error)
-            done, _ = await asyncio.wait([task], timeout=PATIENCE_S)
-            if done:
-                await task
+            await self._within_patience(lambda shelf: shelf.read(reference, rows))
+
+    async def excerpts(
+        self, reference: str, wanted: Mapping[int, Sequence[str]]
+    ) -> Mapping[int, Sequence[Excerpt]]:
+        """Return row -> what stands around words in its answer and case, if a page may wait for it."""
+        if not wanted:
+            return {}
+        return await self._within_patience(lambda shelf: shelf.excerpts(reference, wanted)) or {}
 
     async def warm(self, patience_s: float, reference: str | None = None) -> None:
         """Read the run that is looked at first, else the latest; go on after a while in any case."""
@@ -115,6 +125,13 @@ class Library:
 
     async def _ask(self, work: Callable[[Shelf], Coroutine[Any, Any, Result]]) -> Result:
         return await self._aside.run(lambda reading: work(reading.shelf))
+
+    async def _within_patience(self, work: Callable[[Shelf], Coroutine[Any, Any, Result]]) -> Result | None:
+        """Return what work comes to; None where it takes longer than a page may wait, and then goes on."""
+        task = asyncio.create_task(self._ask(work))
+        task.add_done_callback(_take_error)
+        done, _ = await asyncio.wait([task], timeout=PATIENCE_S)
+        return await task if done else None
 
     async def _soon(
         self, name: tuple[str, str], work: Callable[[], Coroutine[Any, Any, Result]]
@@ -148,8 +165,13 @@ class _Reading:
         self.shelf = Shelf(store)
 
     @classmethod
-    async def open(cls, url: str) -> _Reading:
-        return cls(await Store.open(url, create=False, only_read=True, warn=lambda told: None))
+    async def open(cls, url: str, identity: object) -> _Reading:
+        """Open the store that has this identity. Raises StoreGoneError where another lies there by now."""
+        store = await Store.open(url, create=False, only_read=True, patient=False, warn=lambda told: None)
+        if store.identity != identity:
+            await store.close()
+            raise StoreGoneError("the store was replaced while it was being read")
+        return cls(store)
 
     def stop(self) -> None:
         self.shelf.stop()

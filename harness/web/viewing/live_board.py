@@ -132,8 +132,6 @@ class LiveBoard:
         self._locks: dict[int, asyncio.Lock] = {}
         self._heard: dict[int, tuple[int, float, bool]] = {}
         self._spent = SpentBySession(store)
-        self.reads = 0
-        """How often the store was read."""
 
     async def close(self) -> None:
         """Stop counting."""
@@ -153,7 +151,6 @@ class LiveBoard:
             return found
 
     async def _read(self, run: Run) -> Seen:
-        self.reads += 1
         manifest = read_manifest(run.manifest)
         sessions = await self._store.sessions(run.id)
         live = {one.session: one for one in await self._store.live_sessions(run.id)}

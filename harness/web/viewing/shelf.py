@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -16,6 +16,7 @@ from harness.errors import HarnessError
 from harness.internal_errors import code_lines, kind_and_place
 from harness.offline.stored_run import StoredRun, load_run, models_of
 from harness.settings import Model
+from harness.web.viewing.excerpts import Excerpt
 from harness.web.viewing.index_reading import IndexReader
 from harness.web.viewing.index_scores import current_score
 from harness.web.viewing.run_scores import RunScores, run_scores
@@ -90,6 +91,12 @@ class Shelf:
     async def read(self, reference: str, rows: Sequence[int]) -> None:
         """Read the answers of some rows of a run, and put each in a few words."""
         await (await self._fresh(reference)).reader.read(rows, headlines=True)
+
+    async def excerpts(
+        self, reference: str, wanted: Mapping[int, Sequence[str]]
+    ) -> Mapping[int, Sequence[Excerpt]]:
+        """Return what stands around words in the answers and cases of some rows of a run."""
+        return await (await self._fresh(reference)).reader.excerpts(wanted)
 
     async def _fresh(self, reference: str) -> _Held:
         run = await self.store.find_run(reference)

@@ -18,18 +18,33 @@ from harness.web.viewing.live_board import LiveBoard
 _PAGES = (runs, run_page, units, unit_page, exchanges, side_by_side, case_files)
 
 
+class Pages:
+    """The routes of one open store, which stays the caller's to close, after these."""
+
+    def __init__(self, store: Store, library: Library | None = None) -> None:
+        self.library = library or Library(store)
+        self._board = LiveBoard(store)
+        self.routes = [route for module in _PAGES for route in module.routes(self.library)]
+        self.routes += live.routes(self.library, self._board)
+
+    async def close(self) -> None:
+        """End what reads the store beside the pages."""
+        await self._board.close()
+        await self.library.ended()
+
+
 def viewer(store: Store, access: Access, library: Library | None = None) -> Starlette:
-    """Return the viewer of a store, which stays the caller's to close; `library`: one that is at hand."""
-    found = library or Library(store)
-    board = LiveBoard(store)
+    """Return the viewer of one open store, which stays the caller's to close; `library`: one at hand.
+
+    `harness.web.viewing.present_store` is that of a place.
+    """
+    pages = Pages(store, library)
 
     @asynccontextmanager
     async def around() -> AsyncIterator[None]:
-        async with found.opened():
-            try:
-                yield
-            finally:
-                await board.close()
+        try:
+            yield
+        finally:
+            await pages.close()
 
-    routes = [route for module in _PAGES for route in module.routes(found)]
-    return application([*routes, *live.routes(found, board)], access, around)
+    return application(pages.routes, access, around)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from starlette.routing import Route
 from harness.cache.one_unit import KeptScores
 from harness.cache.rows import UnitId
 from harness.errors import HarnessError
+from harness.web.found_words import finding
 from harness.web.links import Query
 from harness.web.media.shown import case_media
 from harness.web.pages import page
@@ -44,7 +46,9 @@ def routes(library: Library) -> list[Route]:
         query = Query(request.scope["query_string"])
         stored = await library.stored(query.one("run") or "latest")
         read = await reader.read(stored, asked_unit(stored, query))
-        return page("viewing/templates/unit.html", **await _values(library, reader, read, query))
+        values = await _values(library, reader, read, query)
+        with finding(Filters.carried(query).words()):
+            return page("viewing/templates/unit.html", **values)
 
     async def text(request: Request) -> Response:
         query = Query(request.scope["query_string"])
@@ -74,7 +78,7 @@ async def _values(library: Library, reader: UnitReader, read: UnitRead, query: Q
     neighbours = await _neighbours(library, stored.run.name, unit, filters)
     grades = await unit_grades(library, reader, read)
     kept = await library.store.kept_scores(stored.run.id, unit)
-    shown = await asyncio.to_thread(_shown, read, grades, kept)
+    shown = await asyncio.to_thread(_shown, read, grades, kept, filters.words())
     run = stored.run.name
     return {
         "read": read,
@@ -87,6 +91,7 @@ async def _values(library: Library, reader: UnitReader, read: UnitRead, query: Q
         "previous": neighbours and neighbours.previous and unit_link(run, neighbours.previous, filters),
         "next": neighbours and neighbours.next and unit_link(run, neighbours.next, filters),
         "list": units_link(run, filters),
+        "quoted": shlex.quote,
         "strip": await strip(library, read, filters),
         "media": await case_media(library, stored, read.case, read.readable_links, unit.model),
         "about": await about(library, read),
@@ -108,7 +113,9 @@ async def _neighbours(
     return None
 
 
-def _shown(read: UnitRead, grades: UnitGrades, kept: KeptScores | None) -> dict[str, Any]:
+def _shown(
+    read: UnitRead, grades: UnitGrades, kept: KeptScores | None, words: Sequence[str]
+) -> dict[str, Any]:
     """Return what is made of a unit without the store, for a thread of its own."""
     result = read.replayed.result
     documents = [send.exchange.data.request for send in read.sends if send.link.purpose == "answer"]
@@ -121,12 +128,12 @@ def _shown(read: UnitRead, grades: UnitGrades, kept: KeptScores | None) -> dict[
         unscored = str(error)
     return {
         "case": case_shown(read.stored, read.case, read.unit.condition, sent),
-        "fields": {name: beginning(text) for name, text in read.case.fields.items()},
+        "fields": {name: beginning(text, words=words) for name, text in read.case.fields.items()},
         "reference": beginning(readable(dict(read.case.reference))),
         "prediction": None if result.prediction is None else beginning(readable(result.prediction)),
         "compared": compared(read, grades.values),
         "values": values,
         "unscored": unscored,
-        "cards": cards(read),
+        "cards": cards(read, words),
         "more_cards": max(0, len(read.sends) - MOST_CARDS),
     }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -13,55 +14,36 @@ from starlette.routing import Route
 from harness.cache.rows import Run
 from harness.cache.runs import LATEST
 from harness.session_standing import any_open
+from harness.web.found_words import finding
 from harness.web.links import Query, whole_number
 from harness.web.pages import page
-from harness.web.viewing.facets import MOST_STRATA, FacetCount
-from harness.web.viewing.filters import SORTS, Facet, Filters, unit_link, units_link
+from harness.web.viewing.excerpts import Excerpt
+from harness.web.viewing.facet_choices import chosen, facets_shown
+from harness.web.viewing.filters import SORTS, Filters, unit_link, units_link
 from harness.web.viewing.library import Library
 from harness.web.viewing.run_page import banner
 from harness.web.viewing.unit_index import Looked, UnitGlance, UnitIndex
 
 PAGE: Final = 50
 _PENDING: Final = "viewing/templates/pending.html"
-_SHOWN_VALUES: Final = 12
-"""Values of a facet that are shown at once; the others can be unfolded."""
+_SEEN: Final = 80
+"""Characters of an id, or of an answer, that are seen in a row whatever the width of the window."""
 _SORT_NAMES: Final = {"run": "in the order of the run", "worst": "worst first", "latest": "latest first"}
-_TITLES: Final[Mapping[Facet, str]] = {
-    "right": "right or wrong", "outcome": "outcome", "model": "model", "condition": "condition",
-    "stage": "stage", "stratum": "stratum of cases",
-}  # fmt: skip
-_RIGHT_NAMES: Final = {"yes": "right", "no": "wrong", "none": "neither"}
-_NOT_READ: Final = "neither, or not read yet"
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A value of a facet, with the link that chooses it, or no longer does."""
-
-    name: str
-    units: int
-    chosen: bool
-    href: str
-
-
-@dataclass(frozen=True, slots=True)
-class FacetShown:
-    """A facet with its values: the first of them, and those that are unfolded."""
-
-    title: str
-    first: Sequence[Choice]
-    more: Sequence[Choice]
-    cut: bool
 
 
 @dataclass(frozen=True, slots=True)
 class RowShown:
-    """One row of the list; `metric`: of which metric the value is, where those of other rows may differ."""
+    """One row of the list; `metric`: of which metric the value is, where those of other rows may differ.
+
+    `shown`: what its answer says, in a few words. `excerpts`: where words that are looked for stand else.
+    """
 
     glance: UnitGlance
     href: str
     value: str | None
     metric: str | None
+    shown: str
+    excerpts: Sequence[Excerpt]
 
 
 def routes(library: Library) -> list[Route]:
@@ -80,8 +62,11 @@ def routes(library: Library) -> list[Route]:
             return _pending(run, here if part else None)
         values = await _values(library, run, index, filters, number)
         name = "viewing/templates/units_part.html" if part else "viewing/templates/units.html"
-        response = page(name, **values)
-        if part and not request.headers.get("hx-current-url", "").endswith(here):
+        with finding(filters.words()):
+            response = page(name, **values)
+        # A list that asks for itself again may come when another one is looked at.
+        known = request.headers.get("hx-current-url", "").endswith(here)
+        if part and not known and query.one("again") is None:
             response.headers["hx-push-url"] = here
         return response
 
@@ -96,6 +81,7 @@ def _pending(run: Run, here: str | None) -> Response:
 async def _values(
     library: Library, run: Run, index: UnitIndex, filters: Filters, number: int
 ) -> Mapping[str, Any]:
+    """Return all that the template shows: the rows of a page are read first, as far as a page may wait."""
     looked = await index.look(filters)
     total = len(looked.rows)
     pages = max(1, -(-total // PAGE))
@@ -105,7 +91,7 @@ async def _values(
     await library.read(run.name, [row for row in rows if index.unknown(row, headline=True)])
     if is_new:  # what is chosen from says what the rows say
         looked = replace(looked, facets=(await index.look(filters)).facets)
-    read, ended = index.reading
+    excerpts = await library.excerpts(run.name, _hidden(index, rows, filters.words()))
     return {
         "run": run,
         "banner": banner(index.stored),
@@ -115,29 +101,61 @@ async def _values(
         "first": (number - 1) * PAGE + 1 if total else 0,
         "page_number": number,
         "pages": pages,
-        "rows": [_row(run, index, row, filters) for row in rows],
-        "facets": list(_facets(run, index, looked, filters)),
+        "rows": [_row(run, index, row, filters, excerpts.get(row, ())) for row in rows],
+        "late": any(index.unknown(row, headline=True) for row in rows),
+        **_links(run, filters, number, pages),
+        **_columns(run, index, looked, filters),
+    }
+
+
+def _links(run: Run, filters: Filters, number: int, pages: int) -> Mapping[str, Any]:
+    """Return where a list leads: its other orders and pages, itself, all units; and what its form sends."""
+    return {
         "sorts": [
             (_SORT_NAMES[sort], units_link(run.name, replace(filters, sort=sort)), sort == filters.sort)
             for sort in SORTS
         ],
         "previous": units_link(run.name, filters, number - 1) if number > 1 else None,
         "next": units_link(run.name, filters, number + 1) if number < pages else None,
-        "here": units_link(run.name, filters, number),
+        "again": units_link(run.name, filters, number) + "&again=1",
         "every": units_link(run.name, Filters(sort=filters.sort)),
-        "chosen": list(_chosen(run, filters)),
         "reference": run.digest,
         "among": filters.without("text").packed(),
         "searched": filters.text.encode("utf-8", "replace").decode("utf-8").replace("\0", " "),
+    }
+
+
+def _columns(run: Run, index: UnitIndex, looked: Looked, filters: Filters) -> Mapping[str, Any]:
+    """Return what is chosen and may be, which columns there are, and what is not known yet."""
+    read, ended = index.reading
+    return {
+        "facets": facets_shown(run.name, index, looked, filters),
+        "chosen": list(chosen(run.name, filters)),
         "several": {"conditions": len(index.layout.conditions) > 1, "repeats": index.layout.repeats > 1},
         "has_right": index.has_right,
         "value_head": _value_head(index),
-        "late": any(index.unknown(row, headline=True) for row in rows),
+        "unscored": _unscored(index),
+        "quoted": shlex.quote(run.name),
         "ended": ended,
         "is_open": any_open(index.stored.sessions),
         "unread": ended - read if read < ended and _needs_reading(filters) else 0,
         "left_out": index.texts.left_out if filters.words() else 0,
     }
+
+
+def _hidden(index: UnitIndex, rows: Sequence[int], words: Sequence[str]) -> Mapping[int, Sequence[str]]:
+    """Return row -> those of the words that are not seen in its id, or at the beginning of its answer."""
+    found = {}
+    for row in rows if words else ():
+        glance = index.glance_at(row)
+        seen = f"{glance.unit.case_id[:_SEEN]}\n{_shown(glance)[:_SEEN]}".casefold()
+        found[row] = [word for word in words if word not in seen]
+    return {row: hidden for row, hidden in found.items() if hidden}
+
+
+def _shown(glance: UnitGlance) -> str:
+    """Return what the list says of an answer: a few words on it, or how it begins, in one line."""
+    return glance.headline or " ".join(glance.beginning.split())
 
 
 def _value_head(index: UnitIndex) -> str | None:
@@ -147,56 +165,24 @@ def _value_head(index: UnitIndex) -> str | None:
     return (index.value_path or "value") if index.has_values else None
 
 
+def _unscored(index: UnitIndex) -> str | None:
+    """Return the metric whose values lists show only once the run was scored, where it was not."""
+    if index.has_right or index.has_values:
+        return None
+    return index.value_path or next((path for path in index.value_paths if path), None)
+
+
 def _needs_reading(filters: Filters) -> bool:
     """Tell whether what is left depends on what answers say, all of which are to be read for it."""
     return bool(filters.words() or filters.right or filters.sort == "worst")
 
 
-def _row(run: Run, index: UnitIndex, row: int, filters: Filters) -> RowShown:
+def _row(
+    run: Run, index: UnitIndex, row: int, filters: Filters, excerpts: Sequence[Excerpt]
+) -> RowShown:
     glance = index.glance_at(row)
     metric = index.value_paths[index.layout.condition[row]]
     value = None if glance.value is None or metric is None else f"{glance.value:.3f}"
     href = unit_link(run.name, glance.unit, filters)
-    return RowShown(glance, href, value, metric if value and index.value_path is None else None)
-
-
-def _facets(run: Run, index: UnitIndex, looked: Looked, filters: Filters) -> Sequence[FacetShown]:
-    found = []
-    for facet in _TITLES:
-        counts = looked.facets[facet]
-        is_asked = bool(filters.chosen(facet))
-        if not is_asked and (len(counts) < 2 or (facet == "right" and not index.has_right)):
-            continue
-        read, ended = index.reading
-        found.append(_facet(run, facet, counts, filters, all_read=read == ended))
-    return found
-
-
-def _chosen(run: Run, filters: Filters) -> Iterator[tuple[str, str, str]]:
-    """Yield what is chosen: its facet, its name, and the link without it."""
-    for facet, title in _TITLES.items():
-        for value in filters.chosen(facet):
-            name = _RIGHT_NAMES.get(value, value) if facet == "right" else value
-            yield title, name, units_link(run.name, filters.toggled(facet, value))
-    if filters.text:
-        yield "words", filters.text, units_link(run.name, filters.without("text"))
-
-
-def _facet(
-    run: Run, facet: Facet, counts: Sequence[FacetCount], filters: Filters, *, all_read: bool
-) -> FacetShown:
-    names: Mapping[str, str] = {}
-    if facet == "right":
-        names = _RIGHT_NAMES if all_read else {**_RIGHT_NAMES, "none": _NOT_READ}
-    choices = [
-        Choice(
-            names.get(one.value, one.value),
-            one.units,
-            one.chosen,
-            units_link(run.name, filters.toggled(facet, one.value)),
-        )
-        for one in counts
-    ]
-    first = [one for place, one in enumerate(choices) if place < _SHOWN_VALUES or one.chosen]
-    more = [one for one in choices if one not in first]
-    return FacetShown(_TITLES[facet], first, more, facet == "stratum" and len(counts) >= MOST_STRATA)
+    named = metric if value and index.value_path is None else None
+    return RowShown(glance, href, value, named, _shown(glance), excerpts)
