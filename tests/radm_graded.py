@@ -10,7 +10,7 @@ import numpy as np
 
 from harness.benchmarks.base import Case
 from harness.benchmarks.radm.scored_task import ScoredTask
-from harness.benchmarks.scored import Scored, UnitTable
+from harness.benchmarks.scored import Scored, UnitTable, Unsettled
 from harness.canonical import JSON
 from harness.outcomes import UnitOutcome
 
@@ -25,13 +25,17 @@ TASK = ScoredTask()
 
 @dataclass(frozen=True)
 class Unit:
-    """One answer: `tiers` of its diagnoses; None: nobody graded it. `usable` False: there is no answer."""
+    """One answer: `tiers` of its diagnoses; None: nobody graded it. `usable` False: there is no answer.
+
+    `unsettled`: why tiers that people gave do not stand, from rank 1 on.
+    """
 
     case: Case
     tiers: tuple[int, ...] | None = None
     usable: bool = True
     repeat: int = 1
     condition: str = "text"
+    unsettled: tuple[Unsettled, ...] = ()
 
     @property
     def scored(self) -> Scored:
@@ -40,7 +44,8 @@ class Unit:
         if self.tiers is not None:
             grades = {f"tier_{rank}": tier for rank, tier in enumerate(self.tiers, 1)}
         outcome = UnitOutcome.VALID if self.usable else UnitOutcome.UNPARSABLE
-        return Scored(self.case, self.condition, outcome, FIVE if self.usable else None, grades)
+        why_not = {f"tier_{rank}": why for rank, why in enumerate(self.unsettled, 1)}
+        return Scored(self.case, self.condition, outcome, FIVE if self.usable else None, grades, why_not)
 
 
 def case(

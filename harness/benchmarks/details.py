@@ -34,6 +34,8 @@ class Breakdown:
     figure: Literal["heat", "lines", "diagonal"] | None
     better: Literal["higher", "lower"] | None = "higher"
     best: float | None = 1.0
+    without: str | None = None
+    """Only models that have no value of this path are shown; None: all rows."""
 
 
 @dataclass(frozen=True, slots=True)

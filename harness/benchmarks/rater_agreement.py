@@ -4,7 +4,8 @@
   `weighted_kappa`: with quadratic weights (Cohen 1968, Psychological Bulletin 70:213-220), of labels that are
   numbers; `confusion`: how often both say the same, and how often the first is higher or lower; `table`:
   counts by (first, second), labels in order.
-- Intervals are BCa over cases, or groups of cases, with all that was said of them.
+- Intervals are BCa over cases, or groups of cases, with all that was said of them; of kappa, where raters
+  hardly ever differ, they reach as far as an exact one (`harness.scoring.kappa_intervals`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from harness.canonical import JSON
 from harness.scoring.agreement import cohen_kappa
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval
+from harness.scoring.kappa_intervals import few_differences
 from harness.scoring.resampling import Resampling, Values
 
 NOTHING: Final = "nothing was graded by both"
@@ -50,7 +52,7 @@ def dimension(
     same = int(np.trace(table))
     kappa = cohen_kappa(first, second, range(size))
     weights = None if worths is None else _distances(worths)
-    intervals = _intervals(items, size, weights) if n else {}
+    intervals = _of_few(items, table, _intervals(items, size, weights), weights) if n else {}
     found: dict[str, JSON] = {
         "n": n,
         "confusion": {
@@ -111,6 +113,22 @@ def _intervals(items: Sequence[Item], size: int, weights: Values | None) -> Mapp
     summands = np.zeros((len(items), size * size))
     summands[np.arange(len(items)), [item.first * size + item.second for item in items]] = 1
     return sum_intervals(summands, [item.group for item in items], None, statistic, Resampling())
+
+
+def _of_few(
+    items: Sequence[Item],
+    table: NDArray[np.int64],
+    intervals: Mapping[str, Interval],
+    weights: Values | None,
+) -> Mapping[str, Interval]:
+    """Return intervals of which those of kappa know how few differences they rest on."""
+    clusters = {item.group for item in items}
+    differing = {item.group for item in items if item.first != item.second}
+    kinds = {"kappa": 1 - np.eye(len(table)), **({} if weights is None else {"weighted_kappa": weights})}
+    sizes = (len(clusters), len(differing))
+    return {**intervals} | {
+        kind: few_differences(intervals[kind], table, apart, *sizes) for kind, apart in kinds.items()
+    }
 
 
 def _number(value: float | None, n: int, interval: Interval | None, reason: str | None) -> JSON:

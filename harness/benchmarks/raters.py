@@ -24,10 +24,16 @@ def has_several(graded: Iterable[Graded]) -> bool:
 
 
 def resolved(one: Graded, questions: Collection[str]) -> dict[str, JSON]:
-    """Return question -> the grade that the scores use: that of a consensus, else what all raters say."""
+    """Return question -> the grade that the scores use: that of a consensus, else what all raters say.
+
+    Grades that wait for those of other raters are none.
+    """
     said = {
         name: {rater: grades[name] for rater, grades in one.grades.items() if name in grades}
         for name in questions
     }
+    for name, waiting in one.waiting.items():
+        if name in said and not any(map(is_consensus, said[name])):
+            said[name] = {rater: value for rater, value in said[name].items() if rater not in waiting}
     agreed = {name: agreed_grade(raters) for name, raters in said.items() if raters}
     return {name: value for name, value in agreed.items() if value is not None}

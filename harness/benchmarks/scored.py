@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from harness.benchmarks.base import Case
     from harness.scoring.intervals import Interval
 
+Unsettled: TypeAlias = Literal["waiting", "disputed"]
+"""Why a question that people answered has no grade that stands: a rater who was to grade it has not yet, or
+they differ and no consensus says what counts."""
+
 UnitNumbers: TypeAlias = "NDArray[np.float64]"
 """Shape (units, numbers): what a benchmark's `unit_numbers` gives, a row a unit."""
 
@@ -80,6 +84,9 @@ class ScoreTable:
     printed where an unusable answer enters no number, in either reading. `unrelated` is the baseline that
     gives each case the reference of another one. The means over cases in `wilcoxon` are compared by that
     test, as the paper does.
+    Of a row that people have not graded as a whole a table of its own shows `graded_only`: numbers of the
+    graded answers alone, the one that stands for `main_metric` first. `graded` names the number that is 1
+    where a unit is in them: by such a metric models are compared on the cases that are graded for all.
     People who look at single units see two paths of `Benchmark.score_unit`: `right` is 1 where a unit is
     right and 0 where it is wrong, None where units have no such thing; the worst values of `unit_value` come
     first (None: of the metric that ranks, where a unit has one).
@@ -96,6 +103,8 @@ class ScoreTable:
     wilcoxon: frozenset[str] = frozenset()
     right: str | None = None
     unit_value: str | None = None
+    graded_only: tuple[MetricColumn, ...] = ()
+    graded: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +113,7 @@ class Scored:
 
     Where a condition wants free text, the prediction is that text. `grades`: question -> the grade that
     stands, of those who were chosen to grade this run; without the questions that nobody answered.
+    `unsettled`: question -> why none stands though somebody answered it.
     """
 
     case: Case
@@ -111,6 +121,7 @@ class Scored:
     outcome: UnitOutcome
     prediction: JSON
     grades: Mapping[str, JSON] = field(default_factory=dict)
+    unsettled: Mapping[str, Unsettled] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

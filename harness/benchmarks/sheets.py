@@ -79,6 +79,8 @@ class GradingTask(ABC):
     instructions: ClassVar[tuple[str, ...]]
     questions: ClassVar[tuple[SheetQuestion, ...]]
     pooled_as: ClassVar[str] = "all questions"
+    counts: ClassVar[str] = "what all raters say alike, else their consensus"
+    """What counts where several people graded, and whose rule that is."""
     items: ClassVar[int | None] = None
     """So many answers are drawn unless somebody wants another number; None: all are graded."""
     per_case: ClassVar[int | None] = None

@@ -47,7 +47,8 @@ class Graded:
 
     `prediction` None: the step has no usable answer about it (never asked, unusable, or not yet). `repeat`
     counts the step's own repeats. `grades`: rater -> question -> the value that stands. `group`: equal for
-    answers about one case of the benchmark, or one group of cases.
+    answers about one case of the benchmark, or one group of cases. `waiting`: question -> raters whose grades
+    are not what people came to yet, since others of their grading have not given theirs.
     """
 
     unit: UnitId
@@ -55,6 +56,7 @@ class Graded:
     prediction: JSON
     grades: Mapping[str, Mapping[str, JSON]]
     group: str
+    waiting: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 CONSENSUS: Final = "consensus"

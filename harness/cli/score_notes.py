@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.scored import MetricColumn, ScoreTable
 from harness.cli.score_words import Json, shown_name, some, wrap
+from harness.graded_words import graded_told, rows_told
 from harness.phrases import IMPORTED_NOTE, count
 from harness.report.rounding import rounded
 
@@ -16,7 +17,7 @@ def below(
 ) -> Iterator[str]:
     """Yield what is said of one condition: how units ended, and what is in none of its numbers."""
     yield from _outcomes(condition, rows, width)
-    yield from _without_value(columns, rows, width)
+    yield from without_value(columns, rows, width)
     yield from _doubtful(columns[0], rows, width)
     yield from _not_shown(score, condition, width)
     yield from _left_out(score, condition, rows, width)
@@ -42,8 +43,13 @@ def notes(score: Json, shown: Sequence[str], unseen: Sequence[str], width: int) 
         value = score["conventions"].get(name, usual)
         if value != usual:
             yield from wrap(f"convention {name}={value} (usually {usual}): compare like with like", width)
-    for note in _grading(score.get("grading")):
+    for note in _grading(score.get("grading"), score.get("graded", ())):
         yield from wrap(note, width)
+    for task in score.get("graded", ()):
+        for note in graded_told(task):
+            yield from wrap(note, width)
+        for note in rows_told(task):
+            yield from wrap(f"  {note}", width, indent="    ")
     if score["imported"]:
         yield from wrap(IMPORTED_NOTE, width)
     repeats, gaps = score["repeats"], len(score["gaps"])
@@ -82,7 +88,7 @@ def _interval_note(score: Json) -> str:
     )
 
 
-def _grading(grading: Json | None) -> Iterator[str]:
+def _grading(grading: Json | None, graded: Sequence[Json]) -> Iterator[str]:
     """Say whose grades entered the numbers, and which did not count."""
     if grading is None:
         return
@@ -96,8 +102,10 @@ def _grading(grading: Json | None) -> Iterator[str]:
             yield f"grades: given by {who}, NOT by people (step {grading['step']!r}){others}"
         case _:
             yield f"grades: none{others}"
-    if grading["disputed"]:
-        yield f"grades that raters disagree on, without a consensus: {grading['disputed']}; they do not count"
+    # What people have not settled is told by task where they grade by tasks: see `graded_told`.
+    disputed = grading["disputed"] - sum(task["disputed_grades"] for task in graded)
+    if disputed > 0:
+        yield f"grades that raters disagree on, without a consensus: {disputed}; they do not count"
     if grading["of_other_answers"]:
         yield (
             "graded before they, or the references of their cases, were others: "
@@ -127,7 +135,7 @@ def _doubtful(column: MetricColumn, rows: Sequence[Json], width: int) -> Iterato
         yield from wrap(f"  95% CI of {', '.join(names)}: {note}", width, indent="    ")
 
 
-def _without_value(
+def without_value(
     columns: Sequence[MetricColumn], rows: Sequence[Json], width: int
 ) -> Iterator[str]:
     """Say why a column has no value for any model, and the first one, which may rank, for some."""
@@ -202,6 +210,10 @@ def agreement(score: Json, width: int) -> Iterator[str]:
         yield from _compared(f"of {pair} with each other", found, f"{found['n_graded']} {what}", width)
 
 
+def _or(value: float | None, none: str) -> str:
+    return none if value is None else rounded(value, 3)
+
+
 def _compared(whom: str, found: Json, n: str, width: int) -> Iterator[str]:
     """Say how far two graders agree, by dimension."""
     mean = found["mean_accuracy"]
@@ -211,7 +223,7 @@ def _compared(whom: str, found: Json, n: str, width: int) -> Iterator[str]:
     yield from wrap(f"agreement {whom}: mean accuracy {value}{interval}, n={n}", width)
     for name, one in found["dimensions"].items():
         values = (one[key]["value"] for key in ("accuracy", "kappa"))
-        accuracy, kappa = ("-" if value is None else rounded(value, 3) for value in values)
+        accuracy, kappa = (_or(value, none) for value, none in zip(values, ("-", "undefined"), strict=True))
         if one["kappa"]["ci"] is not None:
             kappa += " ({}-{})".format(*(rounded(end, 3) for end in one["kappa"]["ci"]))
         counts = ", ".join(f"{cell} {answers}" for cell, answers in one["confusion"].items())

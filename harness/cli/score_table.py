@@ -9,8 +9,9 @@ from itertools import chain
 
 from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.scored import MetricColumn, ScoreTable
-from harness.cli.score_notes import agreement, below, notes
+from harness.cli.score_notes import agreement, below, notes, without_value
 from harness.cli.score_words import Json, shown_name, wrap
+from harness.graded_words import graded_warnings
 from harness.offline.score_ranking import UNRANKED
 from harness.phrases import count, grader, llm_graded, no_evidence
 from harness.report.rounding import rounded, worded
@@ -60,6 +61,7 @@ def render(score: Json, *, width: int = 80) -> str:
             if reading == "as_answered" or _has_numbers(layout, rows, reading):
                 lines += _reading(layout, f"{condition}: {title}", rows, reading, width)
         lines += _no_room(layout, width)
+        lines += _graded_only(table, condition, rows, width)
         lines += below(score, condition, rows, layout.columns, width)
     lines += agreement(score, width)
     lines += notes(score, shown, unseen, width)
@@ -85,6 +87,8 @@ def _heading(score: Json, width: int) -> Iterator[str]:
     graded_by = grader(score.get("grading"))
     if graded_by is not None:
         yield from wrap(f"*** {llm_graded([graded_by])} ***", width)
+    for warning in graded_warnings(score.get("graded", ())):
+        yield from wrap(f"*** {warning} ***", width)
 
 
 def _conditions(score: Json) -> Sequence[str]:
@@ -122,6 +126,27 @@ def _reading(layout: _Layout, title: str, rows: Sequence[Json], reading: str, wi
     if reading == "as_answered":
         for note in (note for row in models for note in served_notes(row["served_as"])):
             yield from wrap(f"  {note}", width, indent="    ")
+
+
+def _graded_only(table: ScoreTable, condition: str, rows: Sequence[Json], width: int) -> Iterator[str]:
+    """Yield the table of graded answers alone, of the rows that are not graded as a whole."""
+    models = [row for row in rows if row["kind"] == "model"]
+    partly = [row for row in models if table.graded_only and _is_partly_graded(row, table)]
+    if not partly:
+        return
+    layout = _layout(table.graded_only, partly, width)
+    title = f"{condition}: graded answers alone, NOT all (n says how many); no rank, unusable ones not in it"
+    yield from _reading(layout, title, partly, "as_answered", width)
+    yield from _no_room(layout, width)
+    yield from without_value(layout.columns, partly, width)
+
+
+def _is_partly_graded(row: Json, table: ScoreTable) -> bool:
+    """Tell whether a row has graded answers, and no number of all."""
+    whole, part = (
+        row["as_answered"].get(path) for path in (table.main_metric, table.graded_only[0].path)
+    )
+    return bool(whole and part and whole["value"] is None and part["n"])
 
 
 def _has_numbers(layout: _Layout, rows: Sequence[Json], reading: str) -> bool:

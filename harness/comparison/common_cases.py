@@ -23,6 +23,7 @@ OTHER_CONTENT: Final = "another content or reference under the same id"
 NOT_IN_RUN: Final = "not among the cases of its run"
 NOT_ASKED: Final = "not asked in this condition"
 UNUSABLE: Final = "no usable answer"
+NOT_GRADED: Final = "no grade that counts"
 PARTIAL: Final = "an answer to some of its units only"
 OTHER_CONDITIONS: Final = "asked in other conditions of the union"
 
@@ -78,17 +79,20 @@ class CommonCases:
         return self.clusters == self.units
 
 
-def common_cases(contenders: Sequence[Contender], reading: Reading) -> CommonCases:
+def common_cases(
+    contenders: Sequence[Contender], reading: Reading, graded: int | None = None
+) -> CommonCases:
     """Return what the contenders (two at least) have in common; repeats beyond the fewest are left out.
 
-    `valid_only` leaves out every case to which any of them has an unusable answer.
+    `valid_only` leaves out every case to which any of them has an unusable answer. `graded`: the place of the
+    number that is 1 where a unit is graded; every case of which any unit is not is left out.
     """
     repeats = min(contender.repeats for contender in contenders)
     universe = sorted({one.cases.ids[place] for one in contenders for place in one.wanted})
     number = {case: place for place, case in enumerate(universe)}
     kinds: dict[tuple[str, bytes], int] = {}
     members = list(dict.fromkeys(name for one in contenders for name in one.units.conditions))
-    sides = [_Side(one, number, members, repeats, reading, kinds) for one in contenders]
+    sides = [_Side(one, number, members, repeats, reading, kinds, graded) for one in contenders]
     codes = np.stack([side.codes for side in sides])
     is_common = _alike(codes)
     chosen = np.flatnonzero(is_common)
@@ -125,6 +129,7 @@ class _Side:
         repeats: int,
         reading: Reading,
         kinds: dict[tuple[str, bytes], int],
+        graded: int | None,
     ) -> None:
         self.contender = contender
         self._ids = frozenset(contender.cases.ids)
@@ -141,6 +146,9 @@ class _Side:
         self.unusable: set[int] = set()
         if reading == "valid_only":
             self.unusable = set(self._cases[~contender.usable[order]].tolist())
+        self.ungraded: set[int] = set()
+        if graded is not None:
+            self.ungraded = set(self._cases[units.numbers[order, graded] != 1].tolist())
         self.codes = np.zeros(len(number), dtype=np.int64)
         self.clusters = np.full(len(number), -1, dtype=np.int64)
         self.clusters[self._cases] = units.clusters[order]
@@ -154,7 +162,7 @@ class _Side:
         starts = np.flatnonzero(np.diff(self._cases, prepend=-1))
         for start, end in zip(starts.tolist(), np.append(starts[1:], len(what)).tolist(), strict=False):
             case = int(self._cases[start])
-            if case not in self.unusable:
+            if case not in self.unusable and case not in self.ungraded:
                 key = digests[int(places[start])], what[start:end].tobytes()
                 self.codes[case] = kinds.setdefault(key, len(kinds) + 1)
 
@@ -183,6 +191,8 @@ class _Side:
             return NOT_ASKED if case in self._ids else NOT_IN_RUN
         if number in self.unusable:
             return UNUSABLE
+        if number in self.ungraded:
+            return NOT_GRADED
         if self.size[number] < most or not most:
             known = self.contender.absent.get(self._wanted[case])
             return known or (PARTIAL if self.size[number] else NO_ANSWER)

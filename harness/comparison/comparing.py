@@ -63,13 +63,13 @@ def compare(
     contenders = sorted(contenders, key=lambda one: one.label)
     table = benchmark.table(condition)
     paths = _paths(metrics, benchmark, condition)
-    common = common_cases(contenders, reading)
+    graded_only = _graded(contenders, benchmark, condition, conventions, paths)
+    common = common_cases(contenders, reading, graded_only)
     if not common.ids:
         raise ConfigError(_nothing(common, contenders))
-    drawing = resampling or Resampling()
+    drawing, better = resampling or Resampling(), _better(table)
     measuring = Measuring(benchmark, condition, conventions, paths, drawing)
     sides = _measured(contenders, common, measuring, paths)
-    better: dict[str, Better] = {column.path: column.better for column in table.columns}
     order = merits(contenders, sides, paths, better)
     against = shown_against(contenders, baseline, order, paths, better)
     tests = {
@@ -99,6 +99,39 @@ def compare(
         warnings=warnings_of(contenders, common, reading),
         not_compared=tuple(not_compared),
     )
+
+
+def _better(table: ScoreTable) -> dict[str, Better]:
+    return {column.path: column.better for column in (*table.columns, *table.graded_only)}
+
+
+def _graded(
+    contenders: Sequence[Contender],
+    benchmark: Benchmark,
+    condition: str,
+    conventions: Mapping[str, str],
+    paths: Sequence[str],
+) -> int | None:
+    """Return the place of the number that says which units are graded, for metrics of graded ones alone.
+
+    None for other metrics. Raises ConfigError for both kinds together, and where somebody's graded answers
+    come to nothing.
+    """
+    table = benchmark.table(condition)
+    partly = {column.path for column in table.graded_only} & {*paths}
+    if not partly or table.graded is None:
+        return None
+    if others := [path for path in paths if path not in partly]:
+        raise ConfigError(
+            f"{others[0]!r} is of all answers and {min(partly)!r} of the graded ones alone: they are not "
+            "about the same cases; compare them one after the other"
+        )
+    for one in contenders:
+        metrics = benchmark.metrics(one.units, condition, conventions)
+        for path in sorted(partly):
+            if metrics[path].value is None:
+                raise ConfigError(f"{one.label}: no value of {path!r}: {metrics[path].reason}")
+    return table.numbers.index(table.graded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +184,7 @@ def _results(
     better: Mapping[str, Better],
     reading: Reading,
 ) -> Iterator[MetricResult]:
-    columns = {column.path: column for column in table.columns}
+    columns = {column.path: column for column in (*table.columns, *table.graded_only)}
     for path, (test, why) in tested.tests.items():
         column = columns.get(path)
         yield MetricResult(

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Final
 
 from harness.benchmarks.sheets import GradingTask
 from harness.benchmarks.steps import NoCase, steps_of
@@ -19,7 +18,7 @@ from harness.errors import ConfigError, UnknownNameError
 from harness.grading.answers_now import shown_of
 from harness.grading.calibration import first_state
 from harness.grading.plan import SEED, Item, Plan, answer_digest, differences
-from harness.grading.sampling import Drawable, draw
+from harness.grading.sampling import NOT_DRAWN, Drawable, draw
 from harness.grading.seats import check_raters, seats_for
 from harness.grading.state import State
 from harness.moments import now_us
@@ -27,9 +26,6 @@ from harness.nearest import nearest, nearest_or_known
 from harness.offline.replay import Replayer
 from harness.offline.replay_stream import replay_units
 from harness.offline.stored_run import StoredRun, load_run
-
-NOT_DRAWN: Final = "not drawn"
-"""Why a usable answer is not graded: the sample has no room for it."""
 
 
 @dataclass(frozen=True, slots=True)

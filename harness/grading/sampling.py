@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from operator import itemgetter
+from typing import Final
 
 from harness.cache.rows import UnitId
 from harness.canonical import JSON, digest
+
+NOT_DRAWN: Final = "not drawn"
+"""Why a usable answer is not graded: the sample has no room for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import astuple, dataclass, field
+from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from harness.benchmarks.base import Case, Question
 from harness.benchmarks.registry import get_benchmark
+from harness.benchmarks.scored import Unsettled
 from harness.benchmarks.steps import (
-    CONSENSUS,
     Answer,
     Step,
     StepCase,
-    agreed_grade,
     id_of_unit,
-    is_consensus,
     unit_of_id,
 )
 from harness.cache.grades import Grade
@@ -28,6 +27,7 @@ from harness.nearest import nearest, nearest_or_known
 from harness.offline.new_answers import answered_since
 from harness.offline.replay import ReplayedUnit, Replayer
 from harness.offline.replay_stream import replay_units
+from harness.offline.settled_grades import gradings_of, said_of
 from harness.offline.step_runs import StepRun, steps_over
 from harness.offline.stored_run import StoredRun, load_run
 from harness.outcomes import USABLE
@@ -37,6 +37,8 @@ GraderKind: TypeAlias = Literal["imported", "model", "none"]
 IMPORTED: Final = "imported"
 NONE: Final = "none"
 
+NOTHING_UNSETTLED: Final[Mapping[str, Unsettled]] = MappingProxyType({})
+
 _Values: TypeAlias = "Mapping[str, JSON]"
 
 
@@ -44,19 +46,24 @@ _Values: TypeAlias = "Mapping[str, JSON]"
 class ChosenGrades:
     """The grades of a run's units, and who gave them.
 
-    `disputed` grades are of raters who disagree without a consensus, where no mean is made; the grades of
-    `other_answers` are about answers in whose place others stand now: neither count. `others`: what else
-    could have been chosen.
+    `disputed` grades are of raters who disagree without a consensus, where no mean is made; `waiting` ones
+    count once all raters of their grading have given theirs; the grades of `other_answers` are about answers
+    in whose place others stand now: none of them count. `others`: what else could have been chosen.
     """
 
     kind: GraderKind
     raters: tuple[str, ...] = ()
+    only: frozenset[str] | None = None
+    """The raters whose grades alone somebody asked for; None: whoever graded, and is to grade."""
     step: StepRun | None = None
     simulated: bool = False
     disputed: int = 0
+    waiting: int = 0
     other_answers: set[UnitId] = field(default_factory=set)
     others: tuple[str, ...] = ()
     values: dict[UnitId, _Values] = field(default_factory=dict)
+    unsettled: dict[UnitId, Mapping[str, Unsettled]] = field(default_factory=dict)
+    """Question -> why no grade of it stands, though people answered it."""
     corrected: frozenset[str] = frozenset()
     """Cases whose reference was corrected: what was said of answers to them was said by another one."""
     benchmark: Step | None = None
@@ -78,6 +85,11 @@ class ChosenGrades:
         self.other_answers.add(replayed.unit)
         return {}
 
+    def unsettled_of(self, unit: UnitId) -> Mapping[str, Unsettled]:
+        """Return why questions that people answered have no grade that stands; see `of`."""
+        found = {} if unit.case_id in self.corrected else self.unsettled
+        return found.get(unit, NOTHING_UNSETTLED)
+
     def to_json(self) -> dict[str, JSON]:
         """Return who graded, as the scores have it, with the digest of all grades."""
         graded = sorted(self.values.items())
@@ -89,8 +101,8 @@ class ChosenGrades:
                 "model": self.step.model, "simulated": self.simulated,
             }
         return found | {
-            "units": len(self.values), "disputed": self.disputed, "of_other_answers": len(self.other_answers),
-            "sha256": content,
+            "units": len(self.values), "disputed": self.disputed, "waiting": self.waiting,
+            "of_other_answers": len(self.other_answers), "sha256": content,
         }
 
 
@@ -124,7 +136,7 @@ async def chosen_grades(store: Store, stored: StoredRun, wanted: str | None) -> 
     if chosen.startswith(f"{IMPORTED}:"):
         raters = _raters(chosen.removeprefix(f"{IMPORTED}:"), {one.rater for one in standing})
         theirs = [one for one in standing if one.rater in raters]
-        return await _imported(store, stored, theirs, tuple(ways))
+        return await _imported(store, stored, theirs, tuple(ways), frozenset(raters))
     step = await _step_of(store, chosen, steps, ways)
     return await _of_step(store, step, tuple(way for way in ways if way != step.run.name))
 
@@ -181,25 +193,28 @@ async def _step_of(store: Store, wanted: str, steps: list[StepRun], ways: list[s
 
 
 async def _imported(
-    store: Store, stored: StoredRun, standing: list[Grade], others: tuple[str, ...]
+    store: Store,
+    stored: StoredRun,
+    standing: list[Grade],
+    others: tuple[str, ...],
+    only: frozenset[str] | None = None,
 ) -> ChosenGrades:
-    found = ChosenGrades(
-        "imported", raters=tuple(sorted({grade.rater for grade in standing})), others=others
-    )
+    graded = tuple(sorted({grade.rater for grade in standing}))
+    found = ChosenGrades("imported", raters=graded, only=only, others=others)
     since = await answered_since(store, stored, {grade.unit for grade in standing})
-    said: dict[UnitId, dict[str, dict[str, JSON]]] = {}
-    # A consensus that was once written in several ways is one: the newest of its grades stands.
-    for grade in sorted(standing, key=lambda one: one.graded_at_us):
-        if grade.graded_at_us < since.get(grade.unit, 0):
-            found.other_answers.add(grade.unit)
-        else:
-            rater = CONSENSUS if is_consensus(grade.rater) else grade.rater
-            said.setdefault(grade.unit, {}).setdefault(grade.question, {})[rater] = grade.value
-    known = scored_questions(stored)
-    for unit, questions in said.items():
-        agreed = {name: agreed_grade(raters, known[name]) for name, raters in questions.items()}
-        found.disputed += sum(value is None for value in agreed.values())
-        found.values[unit] = {name: value for name, value in agreed.items() if value is not None}
+    same = [grade for grade in standing if grade.graded_at_us >= since.get(grade.unit, 0)]
+    found.other_answers |= {grade.unit for grade in standing} - {grade.unit for grade in same}
+    gradings = await gradings_of(store, stored.run.id, stored.benchmark.gradings)
+    gradings, known = gradings.only(only), scored_questions(stored)
+    for unit, questions in said_of(same).items():
+        settled = {
+            name: gradings.settle(unit, name, raters, known[name]) for name, raters in questions.items()
+        }
+        found.values[unit] = {name: one.value for name, one in settled.items() if one.why_not is None}
+        if why_not := {name: one.why_not for name, one in settled.items() if one.why_not is not None}:
+            found.unsettled[unit] = why_not
+            found.disputed += sum(why == "disputed" for why in why_not.values())
+            found.waiting += sum(why == "waiting" for why in why_not.values())
     return found
 
 

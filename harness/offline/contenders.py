@@ -12,6 +12,7 @@ from harness.benchmarks.steps import unit_of_id
 from harness.canonical import canonical_json
 from harness.comparison.contenders import Contender, Provenance, RunCases
 from harness.errors import UnknownNameError
+from harness.graded_words import row_told
 from harness.manifest import ConditionWanted, Manifest, ModelWanted
 from harness.nearest import nearest_of
 from harness.offline.kept_units import RowNumbers
@@ -160,6 +161,9 @@ def _provenance(scored: ScoredRun, key: RowKey, row: Json) -> Provenance:
     score, manifest = scored.score, scored.stored.manifest
     grading = score.get("grading")
     notes = [*served_notes(row["served_as"])]
+    if key.kind == "model":
+        for task in score.get("graded", ()):
+            notes += row_told(task, key.name, key.condition)
     about = scored.stored.benchmark.table(key.condition).baseline_notes.get(key.name)
     if key.kind == "baseline" and about is not None:
         notes.append(about)

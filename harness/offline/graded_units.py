@@ -10,10 +10,12 @@ from harness.cache.grades import Grade
 from harness.cache.rows import UnitId
 from harness.cache.store import Store
 from harness.canonical import JSON, digest
+from harness.offline.grading_progress import GradingProgress, step_progress
 from harness.offline.new_answers import NewAnswer, step_case
 from harness.offline.replay import ReplayedUnit
+from harness.offline.settled_grades import Gradings, gradings_of
 from harness.offline.step_runs import source_run
-from harness.offline.stored_run import StoredRun
+from harness.offline.stored_run import StoredRun, load_run
 
 
 class GradedUnits:
@@ -23,8 +25,16 @@ class GradedUnits:
     """
 
     def __init__(
-        self, step: Step, stored: StoredRun, grades: Sequence[Grade], of_other_answers: int = 0
+        self,
+        step: Step,
+        stored: StoredRun,
+        grades: Sequence[Grade],
+        of_other_answers: int,
+        gradings: Gradings,
+        progress: GradingProgress | None,
     ) -> None:
+        self.progress = progress
+        self._gradings = gradings
         self._step = step
         self._stored = stored
         self._grades = grades
@@ -44,7 +54,10 @@ class GradedUnits:
     def graded(self) -> list[Graded]:
         """Return every graded unit with what the step said, in order; None where it said nothing usable."""
         return [
-            Graded(unit, repeat, self._said.get((unit, repeat)), self._values[unit], self._group(unit))
+            Graded(
+                unit, repeat, self._said.get((unit, repeat)), self._values[unit], self._group(unit),
+                self._waiting(unit),
+            )
             for unit in sorted(self._values)
             for repeat in range(1, self._stored.manifest.repeats + 1)
         ]
@@ -65,6 +78,14 @@ class GradedUnits:
             "of_other_answers": self._of_other_answers,
             **found,
         }
+
+    def _waiting(self, unit: UnitId) -> Mapping[str, frozenset[str]]:
+        """Return question -> whose grades wait for those of other raters; of a consensus nobody's does."""
+        said: dict[str, list[str]] = {}
+        for rater, grades in self._values[unit].items():
+            for name in grades:
+                said.setdefault(name, []).append(rater)
+        return {name: self._gradings.waiting(unit, name, raters) for name, raters in said.items()}
 
     def _group(self, unit: UnitId) -> str:
         case = step_case(self._stored, unit)
@@ -89,7 +110,10 @@ async def graded_units(
     if not grades:
         return None
     same = [grade for grade in grades if _of_the_same_answer(grade, new.get(grade.unit))]
-    return GradedUnits(step, stored, same, len(grades) - len(same))
+    followed = await load_run(store, source)
+    gradings = await gradings_of(store, source.id, followed.benchmark.gradings)
+    progress = await step_progress(store, followed, same, step.questions)
+    return GradedUnits(step, stored, same, len(grades) - len(same), gradings, progress)
 
 
 def _of_the_same_answer(grade: Grade, new: NewAnswer | None) -> bool:

@@ -12,7 +12,7 @@ from harness.messages import Purpose
 from harness.offline.chosen_grades import ChosenGrades
 from harness.offline.replay import ReplayedUnit
 from harness.offline.row_units import UnitColumns
-from harness.offline.score_rows import NO_GRADES, Row, Scorer, model_row
+from harness.offline.score_rows import Row, Scorer, model_row
 from harness.offline.stored_run import StoredRun
 from harness.outcomes import UNUSABLE, USABLE, UnitOutcome, is_answer
 
@@ -39,8 +39,12 @@ def numbers_of(
     result = replayed.result
     if result.outcome not in ANSWERED:
         return None
-    graded = NO_GRADES if grades is None else grades.of(replayed, case)
-    return scorer.numbers(case, replayed.unit.condition, result.outcome, result.prediction, graded)
+    if grades is None:
+        return scorer.numbers(case, replayed.unit.condition, result.outcome, result.prediction)
+    graded, unsettled = grades.of(replayed, case), grades.unsettled_of(replayed.unit)
+    return scorer.numbers(
+        case, replayed.unit.condition, result.outcome, result.prediction, graded, unsettled
+    )
 
 
 class ModelUnits:

@@ -17,6 +17,7 @@ from harness.offline.chosen_grades import ChosenGrades, chosen_grades
 from harness.offline.derived import DerivedTables
 from harness.offline.effort import Effort
 from harness.offline.graded_units import GradedUnits, graded_units
+from harness.offline.grading_progress import GradingProgress, grading_progress
 from harness.offline.kept_score import KeptScore
 from harness.offline.kept_units import KeptUnits
 from harness.offline.model_units import ANSWERED, ModelUnits, numbers_of, scored_together, targets
@@ -116,6 +117,7 @@ class _Scoring:
         self._case_errors: Mapping[str, frozenset[int]] = {}
         self._graded: GradedUnits | None = None
         self._people: Mapping[str, JSON] | None = None
+        self._progress: GradingProgress | None = None
 
     async def score(self, references: References) -> Score:
         self._case_errors = await self._find_case_errors()
@@ -124,6 +126,7 @@ class _Scoring:
         new = await new_answers(self._store, self._stored)
         self._graded = await graded_units(self._store, self._stored, new)
         self._people = await people_agreement(self._store, self._stored)
+        self._progress = await self._grading_progress()
         models = await self._model_rows()
         rows: list[Row] = []
         for condition in _conditions_of(models, self._scorer.together):
@@ -145,7 +148,21 @@ class _Scoring:
             answers_changed=sum(not one.seen for one in new.values()),
             grading=None if self._grading is None else self._grading.to_json(),
             agreement=self._people if self._graded is None else self._graded.to_json(),
+            graded=self._how_far_graded(),
         )
+
+    async def _grading_progress(self) -> GradingProgress | None:
+        """Return room for how far people graded this run, unless the numbers rest on other grades."""
+        grading = self._grading
+        if grading is not None and (grading.kind == "model" or (grading.kind == "none" and grading.others)):
+            return None
+        raters = None if grading is None else grading.only
+        return await grading_progress(self._store, self._stored, raters)
+
+    def _how_far_graded(self) -> Sequence[JSON]:
+        """Return what people graded: of this run, else of the answers that this step is compared about."""
+        progress = self._progress or (None if self._graded is None else self._graded.progress)
+        return () if progress is None else progress.to_json()
 
     def _other_rows(self, condition: str, references: References) -> Iterator[Row]:
         members = self._scorer.together.get(condition)
@@ -187,6 +204,8 @@ class _Scoring:
                 self._changes.note(replayed)
                 if self._graded is not None:
                     self._graded.note(replayed)
+                if self._progress is not None:
+                    self._progress.note(replayed)
                 numbers = units.add(replayed, self._case_errors[replayed.unit.condition])
                 for take in self._on_unit:
                     take(replayed, numbers)

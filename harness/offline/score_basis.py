@@ -14,6 +14,7 @@ from harness.canonical import JSON, digest
 from harness.offline.chosen_grades import grading_steps
 from harness.offline.code_digest import parser_digest, scorer_digest
 from harness.offline.references import References
+from harness.offline.settled_grades import agreed_on
 from harness.offline.step_runs import source_run
 from harness.offline.stored_run import StoredRun
 
@@ -72,10 +73,13 @@ async def evidence_of(store: Store, stored: StoredRun) -> str:
     Those of its own units; of a step also those of the run that it follows, whose answers may have changed
     and whose grades are compared; and those of every step that grades this run.
     """
-    found: list[JSON] = [await store.evidence_digest(stored.run.id)]
+    found: list[JSON] = [await store.evidence_digest(stored.run.id), await agreed_on(store, stored.run.id)]
     if stored.manifest.step is not None:
         source = await source_run(store, stored.manifest.step.source)
-        found.append(None if source is None else await store.evidence_digest(source.id))
+        if source is not None:
+            found += [await store.evidence_digest(source.id), await agreed_on(store, source.id)]
+        else:
+            found.append(None)
     if stored.benchmark.questions and stored.manifest.step is None:
         for step in grading_steps(stored, await store.runs()):
             found.append([step.run.name, step.run.digest, await store.evidence_digest(step.run.id)])

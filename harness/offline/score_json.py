@@ -71,6 +71,9 @@ class Score:
     """Of a step whose units people graded too (see `harness.offline.graded_units`), or of the people who
     graded a run (see `harness.offline.people_agreement`)."""
 
+    graded: Sequence[JSON] = ()
+    """How far people have graded what the numbers rest on, by task (see `offline.grading_progress`)."""
+
     def to_json(self) -> dict[str, JSON]:
         """Return the scores as they are printed and compared: no clock, no path, the same on every replay."""
         manifest, run = self.stored.manifest, self.stored.run
@@ -87,6 +90,7 @@ class Score:
             "intervals": {"level": LEVEL, "version": VERSION, **Resampling().described()},
             "repeats": manifest.repeats,
             **({} if self.grading is None else {"grading": self.grading}),
+            **({"graded": list(self.graded)} if self.graded else {}),
             **({} if self.agreement is None else {"agreement": self.agreement}),
             "ranked_by": dict(self.ranked_by),
             "references": {

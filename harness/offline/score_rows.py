@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from harness.benchmarks.base import Benchmark, Case
-from harness.benchmarks.scored import BaselineUnits, MetricValue, Scored
+from harness.benchmarks.scored import BaselineUnits, MetricValue, Scored, Unsettled
 from harness.canonical import JSON
 from harness.offline.case_index import CaseIndex
 from harness.offline.row_units import OUTCOMES, RowKey, RowKind, RowUnits, UnitColumns
@@ -27,6 +27,7 @@ Keep: TypeAlias = Callable[[RowKey, RowUnits], None]
 """Gets the units that a row's `as_answered` numbers are made of."""
 
 NO_GRADES: Final[Mapping[str, JSON]] = MappingProxyType({})
+NOTHING_UNSETTLED: Final[Mapping[str, Unsettled]] = MappingProxyType({})
 _NOT_THERE: Final = MetricValue(None, 0, "nobody graded it")
 """Of a repeat without a grade, where another one has some: its metric is left out."""
 _NO_INTERVAL: Final = Interval(None, None, BCA, "none is made of this number")
@@ -69,9 +70,11 @@ class Scorer:
         outcome: UnitOutcome,
         prediction: JSON,
         grades: Mapping[str, JSON] = NO_GRADES,
+        unsettled: Mapping[str, Unsettled] = NOTHING_UNSETTLED,
     ) -> tuple[float, ...]:
         """Return all that the metrics need of one unit; `prediction` None unless the outcome is usable."""
-        return tuple(self.benchmark.unit_numbers(Scored(case, condition, outcome, prediction, grades)))
+        unit = Scored(case, condition, outcome, prediction, grades, unsettled)
+        return tuple(self.benchmark.unit_numbers(unit))
 
     def metrics(self, units: RowUnits, condition: str, repeats: Sequence[int]) -> Metrics:
         """Return every metric of units; those without a prediction count as the worst value.

@@ -39,12 +39,15 @@ MATRICES_SHOWN: Final = 4
 
 def breakdown(view: ConditionView, detail: Breakdown, ids: PartIds, prefix: str) -> Iterator[Part]:
     """Yield one metric over groups, of all rows that have any; groups without a value are left out."""
+    wanted = list(view.rows)
+    if detail.without is not None:
+        wanted = [row for row in view.models if value_of(row, detail.without) is None]
     paths = {
         label: path
         for label, path in detail.paths.items()
-        if any(value_of(row, path) is not None for row in view.rows)
+        if any(value_of(row, path) is not None for row in wanted)
     }
-    rows = [row for row in view.rows if any(value_of(row, path) is not None for path in paths.values())]
+    rows = [row for row in wanted if any(value_of(row, path) is not None for path in paths.values())]
     if not rows:
         return
     table = Table(

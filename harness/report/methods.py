@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from harness.benchmarks.base import Benchmark
+from harness.graded_words import graded_told
 from harness.manifest import Manifest
 from harness.phrases import IMPORTED_NOTE, count, listed, spoken
 from harness.report.cells import text_cell
@@ -111,6 +112,8 @@ def _scoring(score: Json, benchmark: Benchmark) -> Iterator[tuple[str, str]]:
         ),
     )
     yield from _grading(score.get("grading"))
+    for task in score.get("graded", ()):
+        yield f"grades of {task['task']}", "; ".join(graded_told(task))
     references = score["references"]
     corrected = f"{len(references['corrected']):,} corrected since the run"
     yield "references", f"sha256 {references['sha256']}, {corrected}"
@@ -185,8 +188,9 @@ def _grading(grading: Json | None) -> Iterator[tuple[str, str]]:
     yield (
         "graded units",
         (
-            f"{grading['units']:,}; disputed without a consensus {grading['disputed']:,}, of other answers "
-            f"or references {grading['of_other_answers']:,}: these do not count"
+            f"{grading['units']:,}; disputed without a consensus {grading['disputed']:,}, waiting for "
+            f"another rater {grading['waiting']:,}, of other answers or references "
+            f"{grading['of_other_answers']:,}: these do not count"
         ),
     )
     if grading["others"]:

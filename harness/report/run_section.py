@@ -16,6 +16,7 @@ from harness.report.document import Paragraph, Part, Section, Table
 from harness.report.effort_tables import effort_parts
 from harness.report.evidence import what_was_asked
 from harness.report.flows import Counts, flow_counts, flow_parts
+from harness.report.graded_tables import graded_parts
 from harness.report.leaderboard import leaderboard, readings
 from harness.report.methods import columns_facts, methods
 from harness.report.overview import overview
@@ -63,6 +64,7 @@ def _about_the_run(run: RunView, effort: Mapping[tuple[str, str], Json], ids: Pa
     if run.shown:
         how.append(columns_facts([*run.shown, *run.inside], ids.make(name, "columns")))
     for slug, title, parts in (
+        ("graded", "Grading by people", [*graded_parts(scored.score, ids, name)]),
         ("agreement", agreement_title(scored.score), [*agreement_parts(scored.score, ids, name)]),
         ("effort", "Cost, tokens, time", taken),
         ("methods", "Methods", how),

@@ -16,6 +16,7 @@ from harness.outcomes import UNUSABLE, USABLE, UnitOutcome
 from harness.phrases import count, listed, spoken
 from harness.report.rounding import RULE, percent
 from harness.report.score_view import Json, metrics_of, row_name
+from harness.scoring.kappa_intervals import EXACT
 from harness.scoring.proportions import CLOPPER_PEARSON
 from harness.scoring.rank_stability import TIE
 from harness.served_models import served_notes
@@ -182,11 +183,14 @@ def _standing(metric: Json, baseline: float, column: MetricColumn) -> str | None
     return None
 
 
+_EXACT: Final = frozenset({CLOPPER_PEARSON, EXACT})
+
+
 def of_few_cases(metric: Json | None) -> bool:
     """Tell whether a number has an interval that is not shown, as it is of fewer than `LEAST_CASES` cases."""
     if metric is None or metric["ci"] is None:
         return False
-    return bool(metric["n"] < LEAST_CASES and metric.get("ci_method") != CLOPPER_PEARSON)
+    return bool(metric["n"] < LEAST_CASES and metric.get("ci_method") not in _EXACT)
 
 
 def hidden_intervals(metrics: Iterable[Json | None]) -> Iterator[str]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from harness.benchmarks.base import Question
-from harness.benchmarks.steps import agreed_grade, mean_grade
+from harness.benchmarks.raters import resolved
+from harness.benchmarks.steps import Graded, agreed_grade, mean_grade
+from harness.cache.rows import UnitId
 from harness.canonical import JSON
 
 TIERS = Question((0, 1, 2, 3))
@@ -33,6 +36,14 @@ def test_the_consensus_stands_then_what_all_say_then_a_mean_where_one_is_made(
         assert agreed_grade(raters, question) == tier
     found = agreed_grade(raters, POINTS)
     assert found == points and type(found) is type(points)
+
+
+def test_people_come_to_nothing_where_a_rater_of_their_grading_is_missing() -> None:
+    said = {"ann": {"a": 1, "b": 1, "c": 0}, "bob": {"a": 1}, "Consensus": {"c": 1}}
+    waiting = {"b": frozenset({"ann"}), "c": frozenset({"ann"})}
+    one = Graded(UnitId("m", "both", "x", 1), 1, None, said, "x", waiting)
+    assert resolved(one, ("a", "b", "c")) == {"a": 1, "c": 1}
+    assert resolved(replace(one, waiting={}), ("a", "b", "c")) == {"a": 1, "b": 1, "c": 1}
 
 
 def test_whole_grades_have_a_whole_mean_where_there_is_one_and_others_a_float() -> None:

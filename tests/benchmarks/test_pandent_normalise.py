@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from pandent_examples import PRINTED, findings
 from report_pairs import report_pairs
+from scipy.stats import binomtest
 
 from harness.benchmarks.base import Case, Prompt
+from harness.benchmarks.pandent.audit_scores import AUDITED, audit_intervals, audit_metrics, audit_numbers
 from harness.benchmarks.pandent.clinical_reports import compose, drawn
 from harness.benchmarks.pandent.finding_values import value_of
 from harness.benchmarks.pandent.findings import FINDINGS
@@ -286,6 +288,27 @@ def test_unit_scores_average_to_the_row() -> None:
         assert found[path].value == pytest.approx(np.mean([unit[path] for unit in units]))  # type: ignore[misc]
 
 
+def test_a_share_of_an_audit_is_held_back_while_people_differ() -> None:
+    kept = [1, 1, 0, 1, None]
+    said = [({} if value is None else {"audit.meaning_kept": value, "audit.added": 0}, {}) for value in kept]
+    said[4] = ({}, {"audit.meaning_kept": "waiting", "audit.added": "disputed"})
+    numbers = np.array([audit_numbers(grades, unsettled) for grades, unsettled in said])
+    assert numbers.shape == (5, len(AUDITED))
+    found = audit_metrics(numbers)
+    # What waits for another auditor is in no share; what is in dispute leaves it between two.
+    assert (found["audit.meaning_kept.share"].value, found["audit.meaning_kept.share"].n) == (0.75, 4)
+    added = found["audit.added.share"]
+    assert added.value is None and added.n == 4 and "between 0.000 and 0.200" in str(added.reason)
+    assert "audit.lost.share" not in found
+    one = np.arange(5)
+    table = UnitTable(numbers, one, one, np.ones(5, np.int32), np.zeros(5, np.int32), ("normalise",))
+    intervals = audit_intervals(table, slice(0, len(AUDITED)), Resampling())
+    exact = binomtest(3, 4).proportion_ci(method="exact")
+    assert set(intervals) == {"audit.meaning_kept.share"}
+    ends = (intervals["audit.meaning_kept.share"].low, intervals["audit.meaning_kept.share"].high)
+    assert ends == pytest.approx((exact.low, exact.high), abs=1e-9)
+
+
 def test_the_table_has_columns_that_the_scores_have() -> None:
     with tools() as open_tools:
         found = restatement_metrics(
@@ -295,7 +318,7 @@ def test_the_table_has_columns_that_the_scores_have() -> None:
     assert shown.main_metric is None
     assert {column.path for column in shown.columns if not column.optional} <= found.keys()
     assert shown.numbers == NUMBERS
-    assert len(NUMBERS) == 1 + 2 * len(REPORT_NUMBERS) + 7 + 8
+    assert len(NUMBERS) == 1 + 2 * len(REPORT_NUMBERS) + 7 + 12
 
 
 def test_scoring_goes_through_what_prepared_gives_and_ends() -> None:

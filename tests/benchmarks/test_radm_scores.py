@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from radm_graded import TASK, Unit, case, table_of
 
@@ -12,6 +14,9 @@ from harness.benchmarks.base import Case
 from harness.benchmarks.radm.tables import TRANSITIONS
 from harness.benchmarks.radm.task import RadM
 from harness.benchmarks.scored import MetricValue, Scored
+from harness.comparison.comparing import compare
+from harness.comparison.contenders import Contender, RunCases
+from harness.errors import ConfigError
 from harness.offline.score_ranking import rank_models, ranked_values
 from harness.offline.score_rows import Row, over_repeats
 from harness.outcomes import UnitOutcome
@@ -74,6 +79,70 @@ def test_no_mean_is_made_of_the_graded_part_alone() -> None:  # F12 F19
     assert value(found, "RealClin.score") == (0.8, 1)
     assert value(found, "graded_only.score") == (1.9, 2)
     assert value(found, "graded.share") == (pytest.approx(2 / 3), 3)
+
+
+def test_graded_answers_alone_have_a_score_and_accuracies_until_raters_differ() -> None:  # F19
+    graded = [Unit(case("a"), FULL), Unit(case("b"), (0, 0, 1, 0, 0)), Unit(case("c"), (0,) * 5)]
+    others = (Unit(case("d")), Unit(case("e"), unsettled=("waiting",)), Unit(case("f"), usable=False))
+    found = scores(*graded, *others)
+    assert found["score"].value is None
+    why = "2 of 6 answers have no grade that counts (1 wait for another rater)"
+    assert found["score"].reason.startswith(why)
+    assert value(found, "graded_only.score") == (pytest.approx((3 + 0.6 + 0) / 3), 3)
+    for k, share in ((1, 1 / 3), (3, 2 / 3), (5, 2 / 3)):
+        assert value(found, f"graded_only.top{k}") == (pytest.approx(share), 3)
+        assert value(found, f"RadEdu.graded_only.top{k}") == (pytest.approx(share), 3)
+    assert found["RealClin.graded_only.top1"].value is None
+
+    # What raters differ on is not like the rest: without it there is no sample. One tier is enough.
+    disputed = scores(*graded, Unit(case("d"), unsettled=("waiting", "disputed")))
+    assert disputed["graded_only.score"].value is None and disputed["graded_only.top5"].value is None
+    assert "raters differ on 1 of these answers" in disputed["graded_only.score"].reason
+    assert "(1 in dispute without a consensus)" in disputed["score"].reason
+    assert disputed["graded_only.score"].n == 3
+
+
+def test_sums_of_graded_answers_are_their_means() -> None:
+    tiers = [(number % 4, 0, 1, 0, 0) if number % 3 else None for number in range(30)]
+    table = table_of(Unit(case(f"c{number}"), one) for number, one in enumerate(tiers))
+    made = TASK.sums(table, "text", {})
+    assert made is not None
+    with np.errstate(invalid="ignore"):  # no case of RealClin
+        summed = made[1](made[0].summands.sum(axis=0))
+    metrics = TASK.metrics(table, "text", {})
+    for path in ("score", "top1", "top3", "top5"):
+        assert np.isnan(summed[path]) and metrics[path].value is None
+        alone = f"graded_only.{path}"
+        assert summed[alone] == pytest.approx(metrics[alone].value, abs=1e-12)
+
+
+def contender(name: str, tiers: Sequence[tuple[int, ...] | None], *units: Unit) -> Contender:
+    cases = [case(f"c{number}") for number in range(len(tiers))]
+    table = table_of([*(Unit(one, graded) for one, graded in zip(cases, tiers, strict=True)), *units])
+    ids = [one.id for one in cases] + [one.case.id for one in units]
+    every, cases_of = range(len(ids)), RunCases("d", ids, ids)
+    return Contender(name, name, "model", "r", "d", cases_of, table, np.ones(len(ids), bool), every)
+
+
+def test_models_are_compared_on_the_cases_that_are_graded_for_both() -> None:
+    first = {tier: (tier, 0, 0, 0, 0) for tier in range(4)}
+    one = contender("one", [first[3], first[2], None, first[1], first[0]] * 6)
+    other = contender("other", [first[1], None, first[3], first[1], first[3]] * 6)
+    found = compare(RadM(), [one, other], condition="text", conventions={}, metrics=["graded_only.score"])
+    assert found.cases.common == 18
+    assert {(left.why, left.whose, len(left.cases)) for left in found.cases.left_out} == {
+        ("no grade that counts", ("one",), 6), ("no grade that counts", ("other",), 6)
+    }  # fmt: skip
+    (difference,) = found.metrics[0].differences
+    assert (difference.a, difference.b) == ("other", "one")
+    assert difference.difference == pytest.approx((1 + 1 + 3) / 3 - (3 + 1 + 0) / 3)
+    with pytest.raises(ConfigError, match="not about the same cases"):
+        compare(
+            RadM(), [one, other], condition="text", conventions={}, metrics=["graded_only.score", "score"]
+        )
+    torn = contender("torn", [(1, 0, 0, 0, 0)] * 30, Unit(case("x"), unsettled=("disputed",)))
+    with pytest.raises(ConfigError, match=r"torn: no value of 'graded_only\.score': raters differ on 1"):
+        compare(RadM(), [one, torn], condition="text", conventions={}, metrics=["graded_only.score"])
 
 
 def test_a_model_of_which_one_repeat_is_not_graded_has_no_rank() -> None:

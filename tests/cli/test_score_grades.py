@@ -110,7 +110,8 @@ def test_raters_count_where_they_agree_or_came_to_a_consensus(folder: Path, seen
     assert set(map(str, seen.values())) == {"{}"}
     text = harness("score", "night", *store_of(folder)).out
     assert "grades: imported, of ann, bob, consensus" in text
-    assert "grades that raters disagree on, without a consensus: 1; they do not count" in text
+    assert "in dispute without a consensus: 1 answer (1 grade); these grades do not count" in text
+    assert "*** GRADES NOT SETTLED (judge): 1 in dispute without a consensus ***" in text
 
 
 def test_of_a_consensus_that_is_written_in_two_ways_the_newest_counts(folder: Path, seen: Seen) -> None:

@@ -236,7 +236,7 @@ def test_agreement_with_people_is_told_by_dimension() -> None:
     }  # fmt: skip
     text = render(score(row("m", 0.5, rank=1), agreement={"raters": {"ann": found}}))
     assert "agreement with ann: mean accuracy 0.953 (95% CI 0.910-0.980), n=60 of 62" in text
-    assert "  D1_Neglect: 1.000, kappa -; tp 0, fp 0, fn 0, tn 60 (agreement is about" in text
+    assert "  D1_Neglect: 1.000, kappa undefined; tp 0, fp 0, fn 0, tn 60 (agreement is" in text
     assert max(map(len, text.splitlines())) <= 80
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import shutil
 from collections.abc import Mapping
@@ -115,6 +114,10 @@ def test_the_scores_are_those_of_what_raters_agreed_on(store: Path) -> None:
     assert scores["grading"]["by"] == "imported"
     assert set(scores["grading"]["raters"]) == {"alice", "bob", "consensus"}
     assert scores["grading"]["disputed"] == 0 and scores["grading"]["units"] == status["items"]
+    (graded,) = scores["graded"]
+    assert graded["by_raters"] == {"2 of 2": status["items"]}
+    assert (graded["waiting"], graded["disputed"]) == (0, 0)
+    assert graded["made"] == {"consensus": status["settled"], "agreed": len(pairs) - status["settled"]}
     for row in scores["rows"]:
         whose = (row["model"], row["condition"])
         theirs = [tiers for unit, tiers in final.items() if (unit.model, unit.condition) == whose]
@@ -138,8 +141,13 @@ def test_grades_go_out_as_files_and_come_in_elsewhere_with_the_same_scores(store
         shutil.copy(night / "s.sqlite3", other)
         done = harness("grades", "import", "night", file, "--store", other)
         assert done.code == 0, done.err
-        found = [harness("score", "night", "--json", "--store", one).out for one in (store, other)]
-        assert found[0] == found[1] and json.loads(found[0])["grading"]["disputed"] == 0
+        found = [harness("score", "night", "--json", "--store", one).json for one in (store, other)]
+        told, imported = (one.pop("graded")[0] for one in found)
+        assert found[0] == found[1] and found[0]["grading"]["disputed"] == 0
+        # Who was to grade what is known where they graded alone.
+        assert [one["name"] for one in told.pop("gradings")] == ["night-tiers"]
+        assert imported.pop("gradings") == []
+        assert told == imported and told["by_raters"] == {"2 of 2": told["usable"]}
         # A grading that is made there finds everything graded, by the same raters.
         grade(other, "night", "--task", "tiers", "--raters", "alice,bob", "--calibration", "6", "--links")
         there = grade(other, "night-tiers", "--json").json

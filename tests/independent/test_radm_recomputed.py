@@ -93,6 +93,8 @@ def expected(units: Sequence[Unit]) -> dict[str, tuple[float, int]]:
             usable = [unit for unit in inside if unit.usable]
             found[f"{prefix}graded.share"] = 1.0, len(usable)
             found[f"{prefix}graded_only.score"] = mean([worth(unit) for unit in usable]), len(usable)
+            for k in (1, 3, 5):
+                found[f"{prefix}graded_only.top{k}"] = mean([hits(unit, k) for unit in usable]), len(usable)
     for subset in ("RadEdu", "RealClin"):
         rare, common = found[f"{subset}.rare.score"], found[f"{subset}.common.score"]
         found[f"{subset}.rare_premium"] = rare[0] - common[0], rare[1] + common[1]

@@ -112,6 +112,10 @@ class _Ratings(GradingTask):
 
     items: ClassVar[int | None] = 100
     calibration: ClassVar[int] = 0
+    counts: ClassVar[str] = (
+        "the mean of all raters' points, as the paper prints it, once all have rated a text; a consensus "
+        "stands before it (ours)"
+    )
 
     def stratum(self, case: Case) -> str:
         """Return the modality of a case."""

@@ -50,6 +50,10 @@ class Audit(GradingTask):
     title: ClassVar[str] = "Do restated reports say what the reports said?"
     items: ClassVar[int | None] = 200
     calibration: ClassVar[int] = 0
+    counts: ClassVar[str] = (
+        "what all say alike, else their consensus; no share while one is missing (ours: the paper does not "
+        "say)"
+    )
     instructions: ClassVar[tuple[str, ...]] = (
         "A language model has rewritten a report on a panoramic radiograph in another style. Compare the "
         "two: the restatement must say what the report says, no more, no less, and nothing else.",

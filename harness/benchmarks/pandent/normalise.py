@@ -146,6 +146,7 @@ class Normalise(Step):
             None if reference is None else str(reference),
             self._tools,
             unit.grades,
+            unit.unsettled,
         )
 
     def metrics(

@@ -36,7 +36,7 @@ from harness.benchmarks.pandent.report_scores import (
     values_of_sums,
 )
 from harness.benchmarks.pandent.report_tools import ReportTools
-from harness.benchmarks.scored import MetricValue, UnitNumbers, UnitTable
+from harness.benchmarks.scored import MetricValue, UnitNumbers, UnitTable, Unsettled
 from harness.canonical import JSON
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import Interval
@@ -77,7 +77,7 @@ NUMBERS: Final = (
     *AUDITED,
 )
 """1 or 0; the numbers of both texts against the reference; counts of findings, teeth and statements; what
-people say of it, each with whether anybody does."""
+people say of it (see `audit_scores`)."""
 
 _RAW: Final = slice(1, 1 + _WIDTH)
 _NORMALISED: Final = slice(1 + _WIDTH, 1 + 2 * _WIDTH)
@@ -92,6 +92,7 @@ def restatement_numbers(
     reference: str | None,
     tools: ReportTools,
     grades: Mapping[str, JSON] = MappingProxyType({}),
+    unsettled: Mapping[str, Unsettled] = MappingProxyType({}),
 ) -> tuple[float, ...]:
     """Return `NUMBERS` of one unit; restatement None: it failed, and all of them are 0.
 
@@ -116,7 +117,7 @@ def restatement_numbers(
                 found.restated_findings,
             ),
         ),
-        *audit_numbers(grades),
+        *audit_numbers(grades, unsettled),
     )
 
 

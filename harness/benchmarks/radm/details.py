@@ -9,13 +9,23 @@ from harness.benchmarks.details import Breakdown, Detail, Flow
 from harness.benchmarks.radm.cases import SUBSETS, SUBSPECIALTIES
 from harness.benchmarks.radm.conditions import TEXT, TEXT_IMAGES, TEXT_VOLUME_FPS2, TEXT_VOLUME_FPS10
 from harness.benchmarks.radm.ranking import MOST, TIERS, TOP
-from harness.benchmarks.radm.scores import path_name
+from harness.benchmarks.radm.scores import GRADED_ONLY, path_name
 
 _LEVELS: Final = {"0": 0.0, "0.2 to 1": 0.2, "1.2 to 2": 1.2, "2.4 and 3": 2.4}
 """Scores are 0 to 1 in steps of .2, then 1.2, 1.6, 1.8, 2, 2.4 and 3."""
 
 
 def _condition() -> Iterator[Detail]:
+    yield Breakdown(
+        "graded-only",
+        "Graded answers alone, not all of them",
+        {"score": f"{GRADED_ONLY}score", **{f"top-{k}": f"{GRADED_ONLY}top{k}" for k in TOP}},
+        groups="metric",
+        values="score (0 to 3) and accuracies of the graded answers alone, which are not all; unusable ones "
+        "are not in them",
+        figure=None,
+        without="score",
+    )
     yield Breakdown(
         "tiers",
         "Best tier of an answer",

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from harness.benchmarks.radm.cases import SUBSETS
 from harness.benchmarks.radm.ranking import FIFTHS
-from harness.benchmarks.radm.scores import Answers, groups, ungraded_reason
+from harness.benchmarks.radm.scores import GRADED_ONLY, Answers, groups
 from harness.benchmarks.scored import UnitTable
 from harness.scoring.bootstrap import sum_intervals
 from harness.scoring.intervals import BCA, Interval
@@ -60,20 +60,28 @@ def _group(units: UnitTable, resampling: Resampling, *, is_large: bool) -> Itera
         graded = Answers(usable.numbers).of("graded") == 1
         if len(usable):
             yield from share_intervals(usable, {"graded.share": graded}, resampling).items()
-        if graded.any():
-            only = usable.where(graded)
-            worth = Answers(only.numbers).of("fifths") / FIFTHS
-            yield "graded_only.score", mean_interval(only, worth, resampling)
+        if answers.not_a_sample() is None:
+            yield from _graded_only(usable.where(graded), resampling)
+
+
+def _graded_only(units: UnitTable, resampling: Resampling) -> Iterator[tuple[str, Interval]]:
+    """Yield those of graded answers alone, as those of all answers are made."""
+    answers = Answers(units.numbers)
+    yield f"{GRADED_ONLY}score", mean_interval(units, answers.of("fifths") / FIFTHS, resampling)
+    found = share_intervals(units, answers.counted(), resampling)
+    yield from ((GRADED_ONLY + path, interval) for path, interval in found.items())
 
 
 def sums(units: UnitTable) -> tuple[Units, Statistic]:
     """Return what each unit adds to the sums of a row and of its subsets, and the paths made of them.
 
-    These are the score and all shares of answers. Where an answer has no grade, NaN as in `radm.scores`.
+    These are the score and all shares of answers. Where an answer has no grade, NaN as in `radm.scores`; of
+    the graded answers alone, means over these.
     """
     answers = Answers(units.numbers)
-    columns = {"score": answers.of("fifths") / FIFTHS, **answers.counted(), **answers.tiers()}
-    summands, means = _means(columns)
+    score = answers.of("fifths") / FIFTHS
+    columns = {"score": score, **answers.counted(), **answers.tiers()}
+    summands, means = _with_graded_only(*_means(columns), answers, {"score": score, **answers.counted()})
     width, subset = summands.shape[1], answers.of("subset")
     inside = {"": subset >= 0, **{f"{name}.": subset == code for code, name in enumerate(SUBSETS)}}
     unknown = {prefix for prefix, which in inside.items() if (which & answers.ungraded).any()}
@@ -82,11 +90,26 @@ def sums(units: UnitTable) -> tuple[Units, Statistic]:
         found = {}
         for place, prefix in enumerate(inside):
             for path, values in means(drawn[..., place * width : (place + 1) * width]).items():
-                found[prefix + path] = np.full_like(values, np.nan) if prefix in unknown else values
+                is_unknown = prefix in unknown and not path.startswith(GRADED_ONLY)
+                found[prefix + path] = np.full_like(values, np.nan) if is_unknown else values
         return found
 
     parts = [summands * which[:, None] for which in inside.values()]
     return Units(np.concatenate(parts, axis=1), units.clusters, units.repeats), statistic
+
+
+def _with_graded_only(
+    summands: Values, means: Statistic, answers: Answers, columns: Mapping[str, NDArray[Any]]
+) -> tuple[Values, Statistic]:
+    """Return summands and means with those of the graded answers alone, a group of columns of its own."""
+    graded = answers.of("graded")
+    own, of_graded = _means({GRADED_ONLY + path: graded * values for path, values in columns.items()})
+    own[:, -1] = graded
+    width = summands.shape[1]
+    return (
+        np.concatenate([summands, own], axis=1),
+        lambda sums: {**means(sums[..., :width]), **of_graded(sums[..., width:])},
+    )
 
 
 def _means(columns: Mapping[str, NDArray[Any]]) -> tuple[Values, Statistic]:
@@ -138,5 +161,5 @@ def _premium(units: UnitTable, resampling: Resampling) -> Interval:
 
 
 def _without_grades(answers: Answers) -> Interval | None:
-    missing = int(answers.ungraded.sum())
-    return Interval(None, None, BCA, ungraded_reason(missing, len(answers))) if missing else None
+    reason = answers.without_grades()
+    return None if reason is None else Interval(None, None, BCA, reason)

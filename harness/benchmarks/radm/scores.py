@@ -7,8 +7,10 @@
   subspecialties (`RadEdu.head_and_neck.score`) with score and accuracies.
 - `RadEdu.rare_premium`: mean score of rare less that of common diseases, same subset and condition.
 - `graded.share`: share of usable answers that are graded.
-- `graded_only.score`: mean score of the graded answers alone, whatever the others may be; unusable answers
-  are not in it. Its n says how many; it ranks nobody.
+- `graded_only.score`, `graded_only.top1` ... `top5`: of the graded answers alone, whose number is n; unusable
+  answers are not in them. What a sample comes to: it ranks nobody. They are held back while raters differ
+  on an answer without a consensus: what they differ on is not like the rest, and the paper's two
+  radiologists settled all of it.
 
 An unusable answer needs no grade: it scores 0, hits nothing, and its best tier is 0. A usable answer without
 all five grades has no score, and then no number that it belongs to has a value: a mean over those that were
@@ -23,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 from harness.benchmarks.base import Case
 from harness.benchmarks.radm.cases import SUBSETS, SUBSPECIALTIES
-from harness.benchmarks.radm.ranking import FIFTHS, TIERS, TOP, fifths, first_hit, tiers_of
+from harness.benchmarks.radm.ranking import FIFTHS, QUESTION_NAMES, TIERS, TOP, fifths, first_hit, tiers_of
 from harness.benchmarks.scored import MetricValue, Scored, UnitNumbers
 
 if TYPE_CHECKING:
@@ -32,15 +34,19 @@ if TYPE_CHECKING:
 
 NUMBERS: Final = (
     "answered", "graded", "fifths", "first_hit", "best_tier", "subset", "subspecialty", "rare", "chinese",
+    "waiting", "disputed",
 )  # fmt: skip
 """Whether there is an answer and all five grades (1 or 0), what these come to (0 without them; see
 `radm.ranking`), and the case: subset and subspecialty as places in the tuples of
-`radm.cases`, rare and chinese as 1 or 0."""
+`radm.cases`, rare and chinese as 1 or 0. At last whether an answer without all five grades waits for another
+rater, or has a tier in dispute; one that is both is in dispute."""
 
 CHINESE: Final = "zh"
 
 HITS: Final = {f"top{k}": k for k in TOP}
 """Path of an accuracy -> its k."""
+GRADED_ONLY: Final = "graded_only."
+"""Paths of the graded answers alone begin with it."""
 _NO_CASE: Final = "no such case was scored"
 
 
@@ -48,11 +54,13 @@ def unit_numbers(unit: Scored) -> tuple[int, ...]:
     """Return `NUMBERS` of one unit. Raises ValueError for a case of no known subset or subspecialty."""
     strata = _strata(unit.case)
     if unit.prediction is None:
-        return (0, 0, 0, 0, 0, *strata)
+        return (0, 0, 0, 0, 0, *strata, 0, 0)
     tiers = tiers_of(unit.grades)
     if tiers is None:
-        return (1, 0, 0, 0, 0, *strata)
-    return (1, 1, fifths(tiers), first_hit(tiers), max(tiers), *strata)
+        why = {unit.unsettled[name] for name in QUESTION_NAMES if name in unit.unsettled}
+        is_disputed = "disputed" in why
+        return (1, 0, 0, 0, 0, *strata, int("waiting" in why and not is_disputed), int(is_disputed))
+    return (1, 1, fifths(tiers), first_hit(tiers), max(tiers), *strata, 0, 0)
 
 
 def unit_scores(numbers: Sequence[float]) -> Mapping[str, float | None]:
@@ -107,6 +115,23 @@ class Answers:
         found: NDArray[np.bool_] = (self.of("answered") == 1) & (self.of("graded") != 1)
         return found
 
+    def without_grades(self) -> str | None:
+        """Return why numbers of all these units have no value: some are not graded; None: all are."""
+        if not (missing := int(self.ungraded.sum())):
+            return None
+        waiting, disputed = (int(self.of(name).sum()) for name in ("waiting", "disputed"))
+        return ungraded_reason(missing, len(self), waiting=waiting, disputed=disputed)
+
+    def not_a_sample(self) -> str | None:
+        """Return why the graded ones alone come to nothing; None: they do."""
+        if disputed := int(self.of("disputed").sum()):
+            return (
+                f"raters differ on {disputed} of these answers, and no consensus says what counts: the "
+                "others alone are no sample; settle them (`harness grade`, the consensus link), or take one "
+                "rater (`--grades imported:NAME`)"
+            )
+        return None if self.of("graded").any() else "no answer is graded"
+
     def counted(self) -> dict[str, NDArray[np.bool_]]:
         """Return path -> the units that it counts, of all paths that are shares of units."""
         first = self.of("first_hit")
@@ -118,11 +143,19 @@ class Answers:
         return {f"tier.{tier}.share": best == tier for tier in TIERS}
 
 
-def ungraded_reason(missing: int, of: int, what: str = "answers") -> str:
-    """Return why a number has no value where so many answers, or pairs of them, have no grade."""
+def ungraded_reason(
+    missing: int, of: int, what: str = "answers", *, waiting: int = 0, disputed: int = 0
+) -> str:
+    """Return why a number has no value where so many answers, or pairs of them, have no grade.
+
+    So many of the answers wait for another rater, or have a tier in dispute.
+    """
+    states = ((waiting, "wait for another rater"), (disputed, "in dispute without a consensus"))
+    told = ", ".join(f"{n} {state}" for n, state in states if n)
     return (
-        f"{missing} of {of} {what} have no grade that counts; import people's (`harness grades`), ask a "
-        "model (`harness step grade`), or ask that model once more (`--again unparsable,truncated`)"
+        f"{missing} of {of} {what} have no grade that counts{f' ({told})' if told else ''}; let people grade "
+        "(`harness grade`), import grades (`harness grades`), ask a model (`harness step grade`), or ask "
+        "that model once more (`--again unparsable,truncated`); of the graded ones alone: `graded_only.score`"
     )
 
 
@@ -160,8 +193,8 @@ def score(numbers: UnitNumbers) -> dict[str, MetricValue]:
 
 
 def _group(units: Answers, *, is_large: bool) -> Iterator[tuple[str, MetricValue]]:
-    n, missing = len(units), int(units.ungraded.sum())
-    reason = ungraded_reason(missing, n) if missing else None if n else _NO_CASE
+    n = len(units)
+    reason = units.without_grades() or (None if n else _NO_CASE)
     shares = units.counted() | (units.tiers() if is_large else {})
     if reason is not None:
         for path in ("score", *shares):
@@ -178,10 +211,13 @@ def _graded(units: Answers) -> Iterator[tuple[str, MetricValue]]:
     usable, graded = int(units.of("answered").sum()), int(units.of("graded").sum())
     share = MetricValue(graded / usable, usable) if usable else MetricValue(None, 0, "no usable answer")
     yield "graded.share", share
-    only = MetricValue(None, 0, "no answer is graded")
-    if graded:
-        only = MetricValue(mean_score(units.where(units.of("graded") == 1)), graded)
-    yield "graded_only.score", only
+    if reason := units.not_a_sample():
+        yield from ((GRADED_ONLY + path, MetricValue(None, graded, reason)) for path in ("score", *HITS))
+        return
+    only = units.where(units.of("graded") == 1)
+    yield f"{GRADED_ONLY}score", MetricValue(mean_score(only), graded)
+    for path, counts in only.counted().items():
+        yield GRADED_ONLY + path, MetricValue(int(counts.sum()) / graded, graded)
 
 
 def mean_score(units: Answers) -> float:

@@ -18,7 +18,7 @@ from harness.benchmarks.radm.conditions import (
     TEXT_VOLUME_FPS10,
 )
 from harness.benchmarks.radm.ranking import MOST, TOP
-from harness.benchmarks.radm.scores import NUMBERS
+from harness.benchmarks.radm.scores import GRADED_ONLY, NUMBERS
 from harness.benchmarks.scored import MetricColumn, ScoreTable
 
 LANGUAGES: Final = "languages"
@@ -61,6 +61,11 @@ _WILCOXON: Final = frozenset({"score"})
 _RIGHT: Final = "top1"
 """A unit whose first diagnosis is of tier 1 or more."""
 
+_GRADED_ONLY: Final = (
+    MetricColumn(f"{GRADED_ONLY}score", ("graded", "score"), best=MOST),
+    *(MetricColumn(f"{GRADED_ONLY}top{k}", (f"top-{k}", "acc")) for k in TOP),
+)
+
 _TABLE: Final = ScoreTable(
     numbers=NUMBERS,
     main_metric="score",
@@ -68,6 +73,8 @@ _TABLE: Final = ScoreTable(
     legend=_LEGEND,
     wilcoxon=_WILCOXON,
     right=_RIGHT,
+    graded_only=_GRADED_ONLY,
+    graded="graded",
 )
 _ONE_SUBSET: Final = ScoreTable(
     numbers=NUMBERS,
@@ -76,6 +83,8 @@ _ONE_SUBSET: Final = ScoreTable(
     legend=_LEGEND,
     wilcoxon=_WILCOXON,
     right=_RIGHT,
+    graded_only=_GRADED_ONLY,
+    graded="graded",
 )
 """Of conditions that the paper asks of RealClin alone."""
 

@@ -10,6 +10,7 @@ own, in its own language.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final, cast
 
@@ -34,6 +35,12 @@ class Tiers(GradingTask):
     name: ClassVar[str] = "tiers"
     title: ClassVar[str] = "Tiers of five ranked diagnoses"
     pooled_as: ClassVar[str] = "diagnoses"
+    per_case: ClassVar[int | None] = sys.maxsize
+    """A sample has all answers about the cases that are drawn, so that models have theirs in common."""
+    counts: ClassVar[str] = (
+        "what all raters say alike, else their consensus, as the paper's two radiologists had it; nothing "
+        "until all of them have graded an answer, and settled it"
+    )
     instructions: ClassVar[tuple[str, ...]] = (
         "You see a patient's clinical history, the final diagnosis of the case, and five candidate "
         "diagnoses, the likeliest first. Grade each candidate by how completely it states the final "

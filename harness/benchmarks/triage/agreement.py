@@ -9,6 +9,9 @@ A verdict that is missing, and a dimension that a person left open, is no disagr
 so, and `not_judged` counts the first. n counts verdicts: a judge that is asked several times about an answer
 has as many. Where several people graded, what they agree on or came to in a consensus is compared too: it is
 what a consensus of theirs stands for. All of one case, or group of cases, are resampled together.
+
+Intervals of kappa are by its large-sample error where each answer is a case of its own, otherwise BCa; of few
+differences both reach as far as an exact one (`harness.scoring.kappa_intervals`).
 """
 
 from __future__ import annotations
@@ -102,6 +105,7 @@ def _dimension(compared: Sequence[Compared], name: str) -> JSON:
     else:
         interval = _intervals([Compared(group, {name: (a, b)}) for group, a, b in rows])[name]
         of_kappa = _kappa_interval(rows)
+    of_kappa = _of_few(rows, of_kappa)
     return {
         "n": n,
         "confusion": {**counts},
@@ -169,6 +173,19 @@ def _kappa_interval(rows: Sequence[tuple[str, int, int]]) -> Interval:
 
     summands = [(1.0, judge, person, judge * person) for _, judge, person in rows]
     return sum_intervals(summands, [group for group, _, _ in rows], None, kappa, Resampling())["kappa"]
+
+
+def _of_few(rows: Sequence[tuple[str, int, int]], interval: Interval) -> Interval:
+    """Return an interval of kappa that knows how few differences it rests on."""
+    import numpy as np
+
+    from harness.scoring.kappa_intervals import few_differences
+
+    table = np.zeros((2, 2), dtype=np.int64)
+    for _, judge, person in rows:
+        table[judge, person] += 1
+    differ = {group for group, judge, person in rows if judge != person}
+    return few_differences(interval, table, 1 - np.eye(2), len({row[0] for row in rows}), len(differ))
 
 
 def _agreed(pair: tuple[int, int] | None) -> tuple[bool, bool]:

@@ -63,6 +63,10 @@ class JudgeCheck(GradingTask):
     items: ClassVar[int | None] = 60
     per_case: ClassVar[int | None] = 3
     calibration: ClassVar[int] = 0
+    counts: ClassVar[str] = (
+        "each rater by itself, as the paper's one dentist; several together by what they say alike, else "
+        "their consensus (ours)"
+    )
     instructions: ClassVar[tuple[str, ...]] = (
         "Somebody triaged a patient from the complaint and a panoramic radiograph, chose referral labels and "
         "explained the choice; an expert wrote down how the same case should be read. Find out what went "

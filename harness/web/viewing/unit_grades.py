@@ -10,7 +10,16 @@ from typing import Final
 
 from harness.benchmarks.base import Question
 from harness.benchmarks.case_steps import SOURCE_CASE
-from harness.benchmarks.steps import Answer, Step, StepCase, agreed_grade, id_of_case, id_of_unit, unit_of_id
+from harness.benchmarks.steps import (
+    CONSENSUS,
+    Answer,
+    Step,
+    StepCase,
+    id_of_case,
+    id_of_unit,
+    is_consensus,
+    unit_of_id,
+)
 from harness.cache.grades import Grade, standing
 from harness.cache.parts import chunks
 from harness.cache.rows import LinkedUnit, UnitId
@@ -19,6 +28,7 @@ from harness.moments import shown_moment
 from harness.offline.chosen_grades import grading_steps, scored_questions
 from harness.offline.new_answers import answer_since
 from harness.offline.replay import Replayer
+from harness.offline.settled_grades import gradings_of
 from harness.offline.step_runs import StepRun, source_run, steps_over
 from harness.offline.stored_run import StoredRun
 from harness.outcomes import USABLE
@@ -119,8 +129,11 @@ async def _grades(library: Library, read: UnitRead, steps: Sequence[StepSaid]) -
     counted = _counted(questions, history, since)
     if counted:
         raters = ", ".join(sorted({rater for said in counted.values() for rater in said}))
-        agreed = {name: agreed_grade(said, questions[name]) for name, said in counted.items()}
-        values = {name: value for name, value in agreed.items() if value is not None}
+        gradings = await gradings_of(store, stored.run.id, stored.benchmark.gradings)
+        settled = {
+            name: gradings.settle(read.unit, name, said, questions[name]) for name, said in counted.items()
+        }
+        values = {name: one.value for name, one in settled.items() if one.why_not is None}
         return UnitGrades(lines, steps, values, f"the grades of {raters}")
     if not questions or await store.is_graded(stored.run.id, questions.keys()):
         return UnitGrades(lines, steps, {}, None)
@@ -149,7 +162,8 @@ def _counted(
     for grade in standing(history):
         known = questions.get(grade.question)
         if known is not None and known.takes(grade.value) and grade.graded_at_us >= since:
-            found.setdefault(grade.question, {})[grade.rater] = grade.value
+            rater = CONSENSUS if is_consensus(grade.rater) else grade.rater
+            found.setdefault(grade.question, {})[rater] = grade.value
     return found
 
 
