@@ -118,7 +118,7 @@ def test_what_takes_another_program_is_shown_as_it_was_stored_of_the_same_answer
     assert metrics
     (page,) = _pages(tmp_path, "p", [unit])
     assert {_values(page)[name] for name in metrics} == {"0.1250"}
-    assert "as the last `harness score` stored it" in page.text
+    assert "as the last harness score stored it" in page.text
     with closing(sqlite3.connect(store)) as raw, raw:
         raw.execute("UPDATE record SET parser = 'another'")
     (page,) = _pages(tmp_path, "p", [unit])
