@@ -89,8 +89,12 @@ class GradingStore(StorePart):
         return tuple(map(_read, rows))
 
     async def grading_now(self, grading: StoredGrading) -> StoredGrading | None:
-        """Return a grading with the state that it has by now; None: it is gone."""
-        statement = select(GRADING.c.state).where(GRADING.c.id == grading.id)
+        """Return a grading with the state that it has by now; None: it is gone.
+
+        One that was made after it was deleted has its id, and is another one.
+        """
+        same = (GRADING.c.id == grading.id, GRADING.c.created_at_us == grading.created_at_us)
+        statement = select(GRADING.c.state).where(*same)
         async with self._database.reading() as connection:
             found = (await connection.execute(statement)).scalar_one_or_none()
         if found is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from sqlalchemy import select, update
@@ -52,6 +52,9 @@ async def _take_course(target: Target, mine: AnyRow, theirs: AnyRow, report: Mer
     changed = {**ours, **_raters(ours, other)}
     if _course(other) > _course(ours):
         changed |= {name: other.get(name) for name in _COURSE}
+        changed |= _rejoined(changed, _names(ours) - _names(other))
+    elif _course(ours) > _course(other):
+        changed |= _rejoined(changed, _names(other) - _names(ours))
     if changed == ours:
         return
     report.gradings_updated += 1
@@ -69,7 +72,7 @@ def _raters(ours: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, JSON
     known = {one["name"]: one for one in ours.get("joined", ())}
     further = [
         one for one in other.get("joined", ())
-        if one["name"] not in known or _course(one) > _course(known[one["name"]])
+        if one["name"] not in known or _alone(one) > _alone(known[one["name"]])
     ]  # fmt: skip
     joined = list((known | {one["name"]: one for one in further}).values())
     here = {one["name"] for one in ours.get("retired", ())}
@@ -78,6 +81,28 @@ def _raters(ours: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, JSON
         *(one for one in other.get("retired", ()) if one["name"] not in here),
     ]
     return {"joined": joined, "retired": retired, "seats": _seats(ours, other, retired)}
+
+
+def _rejoined(state: Mapping[str, Any], names: Collection[str]) -> dict[str, JSON]:
+    """Return who joined, if anybody did, of a state of two stores; `names`: of that whose rounds stand not.
+
+    Who was to calibrate with all there, while the round ended here without them, grades its sheets alone, as
+    those do who come after it.
+    """
+    latest = (state.get("rounds") or [{}])[-1]
+    found: list[JSON] = []
+    for one in state.get("joined", ()):
+        missed = one["name"] in names and (one.get("opened") or {}).get("by") == "with all"
+        if missed and latest.get("ended_at_us") is not None:
+            own = {"items": latest["items"], "begun_at_us": one["at_us"], "ended_at_us": None, "pairs": []}
+            found.append({**one, "rounds": [*one["rounds"], own], "opened": None})
+        else:
+            found.append(one)
+    return {"joined": found} if found else {}
+
+
+def _names(state: Mapping[str, Any]) -> set[str]:
+    return {one["name"] for one in state.get("joined", ())}
 
 
 def _form(state: Mapping[str, Any]) -> int:
@@ -99,6 +124,12 @@ def _course(state: Mapping[str, Any]) -> tuple[bool, int, bool]:
     rounds = state.get("rounds") or []
     ended = bool(rounds) and rounds[-1].get("ended_at_us") is not None
     return state.get("opened") is not None, len(rounds), ended
+
+
+def _alone(joined: Mapping[str, Any]) -> tuple[bool, int, bool]:
+    """Return what orders how far somebody has come who joined; who calibrates with all has passed nothing."""
+    passed, count, ended = _course(joined)
+    return passed and (count > 0 or joined["opened"].get("by") != "with all"), count, ended
 
 
 def _content(row: AnyRow) -> str:

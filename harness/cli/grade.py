@@ -251,5 +251,5 @@ async def _tell(desks: Sequence[Desk], new: Collection[str], place: _Place) -> N
         return
     for one in facts:
         print_status(one)
-    if new:
+    if told:
         print_links([(desks[0], told)])

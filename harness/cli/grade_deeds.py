@@ -112,7 +112,7 @@ async def _add(desk: Desk, name: str, in_place_of: str | None) -> None:
     share = sum(desk.roster.grades(name, number) for number in range(len(desk.plan.items)))
     if own is not None:
         first = count(len(own.rounds[-1].items), "sheet")
-        others = ", ".join(desk.roster.held_against(own))
+        others = ", ".join(desk.roster.held_against(own)) or "another rater"
         say(
             f"note: first {name} grades {first} of calibration, held against what {others} said of them; a "
             f"kappa of at least {desk.plan.threshold:g} with each opens the others ({share} in all)"

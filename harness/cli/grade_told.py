@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -78,7 +78,7 @@ def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
         yield f"{one['rater']}: {count(one['done'], 'sheet')} done, retired {one['at']}"
     yield from _rounds(facts["rounds"], facts["threshold"], over=facts["opened"] is not None)
     for one in facts["joined"]:
-        yield from _joined(one, facts["threshold"])
+        yield from _joined(one, facts["threshold"], gone={left["rater"] for left in facts["retired"]})
     opened = facts["opened"]
     if opened is not None and opened["by"] == "lead":
         yield f"full grading was opened by hand, {opened['at']}: {opened['reason']}"
@@ -92,11 +92,15 @@ def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
 
 def _phase(facts: Mapping[str, Any]) -> str:
     left, progress = facts["disputes"] - facts["settled"], facts["progress"]
-    calibrating = [one for one in facts["joined"] if one["opened"] is None]
+    here = {one["rater"] for one in progress}
+    if not here:
+        return "nobody grades here any more: add somebody (`--add-rater NAME`)"
+    calibrating = [one for one in facts["joined"] if one["opened"] is None and one["rater"] in here]
+    alone = [one for one in calibrating if one["rounds"][-1]["ended"] is None]
     graded = not calibrating and all(one["done"] == one["open"] for one in progress)
     if facts["phase"] == "full" and left and graded:
         return f"everything is graded; the consensus has {count(left, 'question')} to settle"
-    if facts["phase"] == "calibration" and len(progress) == 1:
+    if (facts["phase"] == "calibration" or alone) and len(progress) == 1:
         return (
             f"calibration wants two raters, and {progress[0]['rater']} is the only one left: add another one "
             "(`--add-rater NAME`), or open full grading by hand (`--open REASON`)"
@@ -114,12 +118,13 @@ def _rounds(
         yield from _agreement(one["agreement"], threshold)
 
 
-def _joined(one: Mapping[str, Any], threshold: float) -> Iterator[str]:
+def _joined(one: Mapping[str, Any], threshold: float, gone: Collection[str]) -> Iterator[str]:
     rater, opened, rounds = one["rater"], one["opened"], one["rounds"]
     place = "" if one["in_place_of"] is None else f" in place of {one['in_place_of']}"
     yield f"{rater} joined{place}, {one['at']}"
-    yield from _rounds(rounds, threshold, f" of {rater} alone", over=opened is not None)
-    if opened is None and rounds[-1]["ended"] is not None:
+    has_left = rater in gone
+    yield from _rounds(rounds, threshold, f" of {rater} alone", over=opened is not None or has_left)
+    if opened is None and not has_left and rounds[-1]["ended"] is not None:
         yield (
             f"  {rater} does not reach the threshold, and you decide: another round (`--calibrate-again`), "
             "full grading by hand (`--open REASON`), or none (`--retire NAME`)"

@@ -59,10 +59,22 @@ class Due:
 
     def ended(self, plan: Plan, state: State, pairs: Sequence[PairAgreement], now_us: int) -> State | None:
         """Return the state with the round ended by what it came to; None where others ended it meanwhile."""
+        if self.pairs != self._pairs_now(Roster(plan, state)):
+            return None
         at_us = self.last.graded_at_us
         if self.whose is not None:
             return own_round_ended(plan, state, self.whose, at_us, pairs, now_us)
         return ended_round(plan, state, self.round, at_us, pairs, now_us)
+
+    def _pairs_now(self, roster: Roster) -> tuple[tuple[str, str], ...]:
+        """Return who would be compared by now: somebody may have come or left since the round was due."""
+        if self.whose is not None:
+            return _pairs_alone(roster, self.whose)
+        return tuple(combinations(roster.partakers(len(roster.state.rounds) - 1), 2))
+
+
+def _pairs_alone(roster: Roster, one: Joined) -> tuple[tuple[str, str], ...]:
+    return tuple((other, one.name) for other in roster.held_against(one))
 
 
 def due_rounds(roster: Roster, standing: Standing) -> Iterator[Due]:
@@ -78,7 +90,7 @@ def due_rounds(roster: Roster, standing: Standing) -> Iterator[Due]:
         if own.ended_at_us is None and others:
             last = standing.ended_by(own.items, (*others, one.name))
             if last is not None:
-                yield Due(own.items, tuple((other, one.name) for other in others), last, own, one)
+                yield Due(own.items, _pairs_alone(roster, one), last, own, one)
 
 
 def another_round(plan: Plan, state: State, now_us: int, size: int | None = None) -> State:
@@ -91,8 +103,8 @@ def another_round(plan: Plan, state: State, now_us: int, size: int | None = None
             "make another grading"
         )
     # Who graded a round of their own meanwhile grades this one as all do.
-    alone = [one for one in state.joined if one.round is not None]
-    joint = state.with_joined(*(replace(one, opened=Opened(now_us, "with all")) for one in alone))
+    with_all = Opened(now_us, "with all")
+    joint = state.with_joined(*(replace(one, opened=with_all) for one in Roster(plan, state).pending))
     return joint.with_round(Round(items, now_us))
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from harness.cache.gradings import StoredGrading
 from harness.cache.owner import this_process
 from harness.cache.store import Store
-from harness.errors import StoreError, UnknownNameError
+from harness.errors import GradeRefusedError, StoreError, UnknownNameError
 from harness.grading.calibration import opened_by_lead
 from harness.grading.plan import Plan, read_plan
 from harness.grading.roster import Roster
@@ -61,8 +61,11 @@ class Course:
 
     @property
     def lead(self) -> Seat:
-        """Return the seat of who leads the grading."""
-        return next(seat for seat in self.seats if seat.role == "lead")
+        """Return the seat of who leads the grading. Raises GradeRefusedError where it is over."""
+        found = next((seat for seat in self.seats if seat.role == "lead"), None)
+        if found is None:
+            raise GradeRefusedError("this grading is over; ask whoever led it")
+        return found
 
     def seat_of(self, token: str) -> Seat | None:
         """Return the seat that a token opens, by the state as it was read last; None: there is none."""
@@ -116,6 +119,8 @@ class Course:
         for _ in range(_TRIES):
             async with self._lock:
                 await self._reload()
+                if self._state.withdrawn_at_us is not None:
+                    raise StoreError(f"grading {self.name!r} was withdrawn")
                 wanted = new(self._state)
                 if wanted is None or await self.store.change_grading(self._grading, wanted.to_json()):
                     await self._reload()

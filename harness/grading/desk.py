@@ -169,7 +169,7 @@ class Desk(Underway):
             return "waiting" if done and ended else "calibration"
         raters = (seat.name,) if seat.role == "rater" else self.roster.active
         items = tuple(range(len(self.plan.items)))
-        done = all(self._has_done(number, rater) for number in items for rater in raters)
+        done = bool(raters) and all(self._has_done(number, rater) for number in items for rater in raters)
         if done and seat.role != "rater":
             done = not any(one.needed and one.consensus is None for n in items for one in self._disputes(n))
         return "done" if done else "full"

@@ -44,6 +44,8 @@ async def end_grading(desk: Desk, *, withdraw: bool) -> Mapping[str, int]:
     """
     for _ in range(_TRIES):
         await desk.reload()
+        if desk.state.withdrawn_at_us is not None:
+            raise ConfigError(f"grading {desk.name!r} was withdrawn already")
         known = await desk.store.grades_after(desk.stored.run.id, 0)
         given = Counter(one.rater for one in of_grading(desk, (grade for _, grade in known)))
         if given and not withdraw:

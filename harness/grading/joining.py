@@ -42,6 +42,12 @@ def check_takes_place(roster: Roster, name: str, of: str) -> None:
     """Raise ConfigError where a rater cannot take another one's place, UnknownNameError for nobody's."""
     if of not in roster.names:
         raise UnknownNameError(f"--in-place-of: there is no rater {of!r}{nearest_or_known(of, roster.names)}")
+    taken = next((one.name for one in roster.state.joined if one.in_place_of == of), None)
+    if taken is not None and of not in roster.active and name not in roster.active:
+        raise ConfigError(
+            f"--in-place-of: {taken!r} has taken the place of {of!r} already; name {taken!r} to take theirs, "
+            "or leave out --in-place-of for somebody who grades everything"
+        )
     if name == of:
         raise ConfigError("--in-place-of: nobody takes their own place; name another rater with --add-rater")
     if name in roster.names and name not in roster.active:
@@ -70,9 +76,23 @@ def with_another(
         chosen = None if share is None else tuple(sorted(share))
         return state.with_joined(_newcomer(state, name, now_us, chosen, in_place_of))
     known = state.joined_as(name)
-    if known is not None or _took_part(state, left):
+    if known is not None:
+        return state.with_joined(_back_again(state, left, known, now_us))
+    if _took_part(state, left):
         return state
     return state.with_joined(replace(_newcomer(state, name, now_us, None, None), after=0))
+
+
+def _back_again(state: State, left: Retired, known: Joined, now_us: int) -> Joined:
+    """Return how somebody goes on who came later, left and comes back."""
+    latest = state.round
+    if latest is not None and _goes_on(state, latest):
+        return replace(known, opened=Opened(now_us, "with all")) if known.round is not None else known
+    if latest is None or known.round is not None or _took_part(state, left):
+        return known
+    if any(one.items == latest.items for one in known.rounds):
+        return known
+    return replace(known, rounds=(*known.rounds, Round(latest.items, now_us)), opened=None)
 
 
 def _newcomer(

@@ -68,6 +68,8 @@ async def make_grading(store: Store, run: Run, wanted: GradingWanted) -> StoredG
     stored = await load_run(store, run)
     task = task_of(stored, wanted.task)
     check_raters(wanted.raters)
+    if wanted.name is not None and not (wanted.name.strip() and wanted.name.isprintable()):
+        raise ConfigError(f"--name {wanted.name!r} is no name; use letters, digits and dashes")
     plan = await _plan(store, stored, task, wanted)
     state = first_state(plan, State(seats_for(plan.raters)), now_us())
     name = wanted.name or default_name(run, task)

@@ -51,6 +51,10 @@ class Roster:
         items = self._items.get(name)
         return items is None or number in items
 
+    def grades_all(self, name: str) -> bool:
+        """Tell whether a rater is to grade every item, and not a share of them."""
+        return name not in self._items
+
     def graders(self, number: int) -> Iterator[str]:
         """Yield those who are waited for at an item."""
         return (name for name in self.active if self.grades(name, number))
@@ -60,9 +64,15 @@ class Roster:
         return tuple(name for name in self.active if self._after(name) <= place)
 
     def held_against(self, one: Joined) -> tuple[str, ...]:
-        """Return those with whom somebody is compared who came later: all who grade the same sheets too."""
+        """Return those with whom somebody is compared who came later: all who grade the same sheets too.
+
+        Where all others left, those who calibrate by themselves on the same sheets.
+        """
         items = one.rounds[-1].items if one.rounds else ()
         waiting = {other.name for other in self.pending}
+        if waiting.issuperset(self.active):
+            beside = (other for other in self.pending if other.name != one.name)
+            return tuple(other.name for other in beside if other.rounds[-1].items == items)
         return tuple(
             name
             for name in self.active

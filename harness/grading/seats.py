@@ -75,6 +75,8 @@ def check_raters(raters: Sequence[str], option: str = "--raters") -> None:
     for name in raters:
         if not (name.strip() and name.isprintable() and name == name.strip()):
             raise ConfigError(f"{option}: {name!r} is no name; use letters, digits and dashes")
+        if "," in name:
+            raise ConfigError(f"{option}: {name!r} is several names; give one")
         if is_consensus(name) or name.casefold() == LEAD:
             raise ConfigError(f"{option}: {name!r} is no person's name here; choose another")
     for names in raters_alike(raters):

@@ -55,7 +55,9 @@ class Overview:
     @property
     def graded(self) -> bool:
         """Tell whether everybody who is waited for has done all sheets, and none is still to be opened."""
-        return not self.calibrating and all(one.done == one.total for one in self.raters)
+        if not self.raters or self.calibrating:
+            return False
+        return all(one.done == one.total for one in self.raters)
 
 
 @dataclass(frozen=True, slots=True)

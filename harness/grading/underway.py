@@ -76,10 +76,15 @@ class Underway(Course):
         await self.refresh()
         waiting = {one.name for one in self.roster.pending}
         others = [name for name in self.roster.active if name not in waiting]
+        # Held against those who grade everything; where nobody does, against who grades a share.
+        held = [name for name in others if self.roster.grades_all(name)] or others
         graded = [
             number
             for number in range(len(self.plan.items))
-            if number not in self._answers.gone and all(self._has_done(number, name) for name in others)
+            if held
+            and number not in self._answers.gone
+            and all(self.roster.grades(name, number) for name in held)
+            and all(self._has_done(number, name) for name in others)
         ]
         plan, at = self.plan, self._clock
         await self.change(
@@ -140,7 +145,7 @@ class Underway(Course):
 
     async def _advance(self) -> None:
         """End rounds that all who partake have finished, and open full grading to those who agree."""
-        if self.store.read_only:
+        if self.store.read_only or self.state.withdrawn_at_us is not None:
             return
         for due in due_rounds(self.roster, self._standing):
             groups = self._groups(due.items)

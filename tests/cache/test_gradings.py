@@ -133,6 +133,30 @@ async def test_who_came_or_left_in_either_store_did_so_in_both(store: Store, oth
     assert (await merged(store, other_path)).is_nothing
 
 
+async def test_who_joined_a_round_that_ended_elsewhere_without_them_grades_it_alone(
+    store: Store, other_path: Path
+) -> None:
+    def round_of(ended: int | None) -> dict[str, Any]:
+        pairs = [] if ended is None else [{"raters": ["ann", "bo"]}]
+        return {"items": [2, 0], "begun_at_us": 1, "ended_at_us": ended, "pairs": pairs}
+
+    with_all = {"at_us": 3, "by": "with all", "reason": ""}
+    dan: dict[str, Any] = {"name": "dan", "at_us": 3, "after": 0, "rounds": [], "opened": with_all}
+    seats = [{"role": "rater", "name": name, "token": name} for name in ("ann", "bo", "dan")]
+    opened = {"at_us": 5, "by": "agreement", "reason": ""}
+    here = {"version": 2, "seats": seats[:2], "rounds": [round_of(5)], "opened": opened}
+    there = {"version": 2, "seats": seats, "rounds": [round_of(None)], "opened": None, "joined": [dan]}
+    await store.add_grading(await a_run(store), "g", settings(), here)
+    async with await Store.open(str(other_path)) as other:
+        await other.add_grading(await a_run(other), "g", settings(), there)
+    await merged(store, other_path)
+    [found] = await store.gradings()
+    alone = {"items": [2, 0], "begun_at_us": 3, "ended_at_us": None, "pairs": []}
+    assert found.state["joined"] == [{**dan, "rounds": [alone], "opened": None}]
+    assert (found.state["opened"], found.state["rounds"]) == (opened, [round_of(5)])
+    assert (await merged(store, other_path)).is_nothing
+
+
 async def test_one_that_was_withdrawn_is_another_one(store: Store, other_path: Path) -> None:
     made = await store.add_grading(await a_run(store), "g", settings(), state("ours"))
     assert not await store.remove_grading(dataclasses.replace(made, state=state("older")), 0)

@@ -67,6 +67,8 @@ def test_a_new_link_is_told_beside_how_it_stands(store: Path) -> None:
     facts = grade(store, "test-run-small", "--new-link", "lead", "--json").json
     assert list(facts["new_links"]) == ["lead"] and facts["phase"] == "calibration"
     assert "new_links" not in grade(store, "test-run-small", "--json").json
+    left = grade(store, "test-run-small", "--add-rater", "carol", "--retire", "carol", "--status")
+    assert links(left) == {} and "carol: 0 sheets done, retired" in left.out
 
 
 def test_raters_come_and_leave_and_it_says_what_that_means(store: Path) -> None:
