@@ -36,10 +36,13 @@ the token is in no page of `view`, and where it stands in addresses one must hav
 length gives nothing away (BREACH)."""
 
 
-def application(routes: Sequence[BaseRoute], access: Access, lifespan: Lifespan | None = None) -> Starlette:
+def application(
+    routes: Sequence[BaseRoute], access: Access, lifespan: Lifespan | None = None, home: str | None = None
+) -> Starlette:
     """Return the application of these pages; `access` says who may open them.
 
-    `lifespan` is what lives as long as the server; what it raises, `serve` raises.
+    `lifespan` is what lives as long as the server; what it raises, `serve` raises. `home`: the first page, to
+    which pages that tell of an error lead.
     """
 
     @asynccontextmanager
@@ -50,7 +53,7 @@ def application(routes: Sequence[BaseRoute], access: Access, lifespan: Lifespan 
         async with lifespan():
             yield
 
-    return Starlette(
+    app = Starlette(
         routes=[static_route(), *routes],
         middleware=[
             Middleware(Guard, access=access),
@@ -59,6 +62,8 @@ def application(routes: Sequence[BaseRoute], access: Access, lifespan: Lifespan 
         exception_handlers={HTTPException: _on_http, HarnessError: _on_ours},
         lifespan=around,
     )
+    app.state.home = home
+    return app
 
 
 def within(routes: Sequence[BaseRoute]) -> ASGIApp:
@@ -74,7 +79,7 @@ def within(routes: Sequence[BaseRoute]) -> ASGIApp:
 async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     told = _TOLD.get(error.status_code, error.detail)
-    response = page("templates/error.html", error.status_code, told=told)
+    response = page("templates/error.html", error.status_code, told=told, home=request.app.state.home)
     response.headers.update(error.headers or {})
     return response
 
@@ -85,4 +90,4 @@ async def _on_gone(request: Request, error: Exception) -> Response:
 
 async def _on_ours(request: Request, error: Exception) -> Response:
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 400)
-    return page("templates/error.html", status, told=str(error))
+    return page("templates/error.html", status, told=str(error), home=request.app.state.home)

@@ -34,7 +34,7 @@ def verdicts(site: GradingSite) -> Mapping[str, str]:
     """Return two raters -> the chip of their line among the first rounds."""
     page = httpx.get(site.link("lead"), trust_env=False, timeout=30).text
     rounds = page[page.index('id="rounds"') : page.index("</table>", page.index('id="rounds"'))]
-    lines = re.findall(r"<tr><th scope=\"row\">(?:\w+: )?1</th>.*?</tr>", rounds, re.DOTALL)
+    lines = re.findall(r"<tr[^>]*><th[^>]*>(?:\w+: )?1</th>.*?</tr>", rounds, re.DOTALL)
     found = {}
     for line in lines:
         who = next(one for one in ("ann and bob", "ann and cy", "bob and cy") if one in line)

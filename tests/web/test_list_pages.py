@@ -30,6 +30,8 @@ HOSTILE = (
     "..\\..", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}", "\u2028\rline", "' or 1=1 --",
 )  # fmt: skip
 
+HTMX = {"hx-request": "true"}
+
 
 class Pages:
     """A client of the pages, which reads links as a browser does."""
@@ -137,7 +139,7 @@ async def test_runs_are_listed_the_latest_first_with_what_they_are(store: Store,
     assert page.count("SYNTHETIC") == page.count("SIMULATED") == 1
     assert "1 of 2" in page and "0 of 4" in page
     assert "$1.25" in page and "2 sends without a price" in page and "1 session that did not end" in page
-    assert "exit 3" in page
+    assert "ended: some units have no answer" in page
 
     await second.answers(UnitId("beta", "both", "c2"), UnitOutcome.EMPTY, "")
     assert "1 of 4" in await pages.whole("/")
@@ -150,16 +152,20 @@ async def test_a_run_is_open_while_any_session_has_not_ended(store: Store, pages
     built = await build(store, Plan([case("c0", SCALING)]))
     later = await store.start_session(built.run.id, {})
     await store.end_session(later, 0)
-    assert "at work, or killed" in await pages.whole("/")
+    page = await pages.whole("/")
+    assert "at work, or killed" in page
+    (asked,) = [html.unescape(one) for one in re.findall(r'hx-get="(/live[^"]*)"', page)]
+    assert "just begun" not in page and ">just begun, never told<" in await pages.get(asked, **HTMX)
     await store.end_session(built.session, 0)
     assert "at work, or killed" not in await pages.whole("/")
+    assert "ended meanwhile" in await pages.get(asked, **HTMX)
 
 
 async def test_a_run_counts_its_units_as_the_lists_do_that_it_links_to(bulk: tuple[Built, Pages]) -> None:
     _, pages = bulk
     page = await pages.whole(link("/run", run="night"))
 
-    cells = re.findall(r'<td class="num"><a href="(/units[^"]*)">([\d,]+)</a>', page)
+    cells = re.findall(r'<td[^>]*><a href="(/units[^"]*)">([\d,]+)</a>', page)
     assert len(cells) > 20
     for href, count in cells:
         assert total(await pages.whole(html.unescape(href))) == int(count.replace(",", "")), href
@@ -171,7 +177,7 @@ async def test_each_facet_counts_what_choosing_it_gives(bulk: tuple[Built, Pages
     _, pages = bulk
     page = await pages.whole(units_link("night", Filters(model=("beta",), text="patient")))
 
-    choices = re.findall(r'<a class="choice" href="([^"]*)"[^>]*>.*?choice-count">([\d,]+)<', page)
+    choices = re.findall(r'<a class="choice[^"]*" href="([^"]*)"[^>]*>.*?choice-count">([\d,]+)<', page)
     assert len(choices) >= 12
     for href, count in choices:
         chosen = Filters.read(query(html.unescape(href)))
@@ -269,6 +275,7 @@ async def test_current_scores_are_shown_and_nothing_is_scored(
     value = rows["beta", "both"]["as_answered"]["fine.macro_f1"]["value"]  # type: ignore[index, call-overload]
     assert f">{value:.3f}<" in page
     assert "fine maF1" in page
+    assert 'href="/units?run=night&amp;model=beta&amp;condition=both">beta</a>' in page
 
 
 async def test_names_are_shown_as_text_and_their_links_lead_to_them(store: Store, pages: Pages) -> None:

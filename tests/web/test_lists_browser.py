@@ -118,6 +118,10 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(
     found = page.evaluate("axe.run().then(found => found.violations.map(one => [one.id, one.nodes[0].html]))")
     assert not found
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+    if size[0] <= 640:
+        stacked = "[...document.querySelectorAll('.scroll:has(.stacked)')]"
+        beyond = f"{stacked}.filter((one) => one.scrollWidth > one.clientWidth).length"
+        assert page.evaluate(beyond) == 0, "no column lies beyond the edge"
 
 
 def test_on_a_phone_all_that_is_known_of_a_unit_is_seen_at_once_and_no_key_is_hinted_at(

@@ -288,9 +288,12 @@ async def test_a_page_without_scripts_loads_itself_again_while_something_goes_on
         assert refresh in await page.html(part=False)
         brief = await page.html("/live?run=latest&brief=1")
         assert 'hx-trigger="every 2s"' in brief and "<table" not in brief and "brief=1" in brief
+        assert "harness resume" not in brief
         await built.store.end_session(built.session, 0)
         assert refresh not in await page.html(part=False)
         assert "hx-trigger" not in await page.html("/live?run=latest&brief=1")
+        goes_on = "harness resume test-run goes on with it"
+        assert goes_on in await page.text()
 
 
 async def test_a_page_is_told_of_units_that_it_does_not_know_to_have_ended(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from live_pages import sweep
-from page_browser import AXE, DESK, PHONE, Look, a_browser
+from page_browser import AXE, DESK, Look, a_browser
 from playwright.sync_api import Browser, Page, expect
 from scripted_replies import Arrival, Behaviour, Script
 from scripted_server import ScriptedServer
@@ -171,10 +171,11 @@ def test_a_page_says_when_nobody_answers_it_any_more_and_keeps_focus_and_scroll_
     with ScriptedServer(right_answer) as server:
         write_config(tmp_path, server.url)
         server.hold()
-        with swept(tmp_path) as process, a_page(browser, Look(*PHONE, dark=True)) as (page, _):
+        # On a phone rows stack; a little wider than that a table of requests is moved sideways.
+        with swept(tmp_path) as process, a_page(browser, Look(660, 812, dark=True)) as (page, _):
             with served_soon(server, tmp_path) as url:
                 page.goto(f"{url}/live?run=night")
-                link, region = page.locator("#live-model-1"), page.locator("#live-models-scroll")
+                link, region = page.locator("#live-model-1"), page.locator("#live-requests-scroll")
                 expect(page.locator("#live")).to_contain_text("1 request in flight")
                 link.focus()
                 region.evaluate("one => { one.scrollLeft = 40; one.dataset.old = '1'; }")

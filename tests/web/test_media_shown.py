@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from html.parser import HTMLParser
 from pathlib import Path
@@ -289,6 +290,15 @@ async def test_names_of_anybody_are_text_on_the_page(tmp_path: Path) -> None:
         assert "script" not in seen.tags
         assert not {"style", "onerror"} & seen.names
         assert "img" in seen.tags
+
+
+async def test_a_picture_has_its_room_before_it_arrives(tmp_path: Path) -> None:
+    media = [saved(tmp_path, f"{n}.png", size) for n, size in enumerate([(900, 450), (300, 600), (40, 20)])]
+    case = case_with(*media)
+    async with media_site(tmp_path, case) as site:
+        page = html(await asked(site, case, {}))
+    rooms = re.findall(r'<img width="(\d+)" height="(\d+)" src', page)
+    assert rooms == [("320", "160"), ("128", "256"), ("40", "20")]
 
 
 def test_an_item_says_its_size_in_words() -> None:

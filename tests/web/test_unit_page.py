@@ -49,7 +49,9 @@ async def test_a_unit_shows_its_case_its_answer_its_scores_and_its_exchange(tmp_
         async with viewing(built.store) as view:
             page = await unit_page(view)
     for said in (
+        "c1 · alpha · both",
         "outcome valid at attempt-1",
+        "harness explain test-run --case c1 --model alpha --condition both",
         "the answer fits as it stands",
         "chief_complaint shown to the model It hurts.",
         "1 missing, 1 extra, 1 the same",
@@ -278,3 +280,4 @@ async def test_a_name_that_the_run_does_not_have_is_refused_with_what_there_is(t
     assert [one.status_code for one in answers] == [404] * 5
     assert "has no model" in answers[0].text and "alpha" in answers[0].text
     assert "has repeats 1 to 1" in answers[3].text
+    assert all('href="/">to the first page</a>' in one.text for one in answers)

@@ -75,8 +75,9 @@ class SheetView:
 
 def view_of(sheet: Sheet, questions: Sequence[SheetQuestion], grades: Mapping[str, JSON]) -> SheetView:
     """Return a sheet with what was said of it so far."""
-    left, right = _columns(sheet.parts)
     asked = tuple(_asked(sheet, questions, grades))
+    # Questions whose options are sentences fill more than a screen: all that is read stays beside them.
+    left, right = (sheet.parts, ()) if any(one.worded for one in asked) else _columns(sheet.parts)
     same = len({one.options for one in questions}) == 1
     return SheetView(
         left,

@@ -22,6 +22,8 @@
     banner.hidden = false;
   };
 
+  // A page with nothing on it yet, and nowhere to go from
+  if (document.querySelector("[data-look-again]")) setTimeout(() => location.reload(), 2000);
   const verb = (event) => event.detail.requestConfig?.verb;
   document.addEventListener("htmx:sendError", (event) => tell(0, verb(event)));
   document.addEventListener("htmx:timeout", (event) => tell(0, verb(event)));

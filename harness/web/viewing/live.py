@@ -24,6 +24,7 @@ _MOST_AFTER: Final = 10
 _FRAGMENT = "viewing/templates/live_fragment.html"
 _BRIEF = "viewing/templates/live_brief.html"
 _SINCE = "viewing/templates/live_since.html"
+_STANDS = "viewing/templates/live_stands.html"
 _PAGE = "viewing/templates/live.html"
 
 
@@ -33,14 +34,19 @@ def routes(library: Library, board: LiveBoard) -> list[Route]:
     That part asks for itself again as long as a session may do something still. `brief=1` gives the summary
     only, for a page that tells in `ended=` how many units it knows to have ended: the answer fires
     `UNITS_ENDED` there while it is another number. `since=` gives a line for a list of units instead, with
-    how many ended after it was made.
+    how many ended after it was made, and `stands=1` how the session stands that did not end, which reads no
+    more than that.
     """
 
     async def live(request: Request) -> Response:
         query = Query(request.scope["query_string"])
         run = await library.store.find_run(query.one("run") or LATEST)
+        is_part = request.headers.get(HTMX_HEADER) is not None
+        if is_part and query.one("stands"):
+            first = live_words.first_of(await board.open_sessions(run))
+            return page(_STANDS, run=run, first=first, words=live_words)
         seen = await board.seen(run)
-        if request.headers.get(HTMX_HEADER) is None:
+        if not is_part:
             return page(_PAGE, seen=seen, words=live_words, rows=live_rows)
         since = whole_number(query.one("since"))
         if since is not None:

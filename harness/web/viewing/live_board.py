@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from harness.cache.claims import ClaimedBy
@@ -150,6 +150,12 @@ class LiveBoard:
             self._seen[run.id] = (self._clock() + fresh_s, found)
             return found
 
+    async def open_sessions(self, run: Run) -> Sequence[SeenSession]:
+        """Return the sessions of a run that have not ended, with no fact of them: nothing is counted."""
+        live = {one.session: one for one in await self._store.live_sessions(run.id)}
+        found = [one for one in await self._store.sessions(run.id) if one.ended_at_us is None]
+        return [self._stands(one, live.get(one.id)) for one in found]
+
     async def _read(self, run: Run) -> Seen:
         manifest = read_manifest(run.manifest)
         sessions = await self._store.sessions(run.id)
@@ -171,12 +177,17 @@ class LiveBoard:
     def _session(
         self, run: Run, session: Session, sessions: Sequence[Session], live: LiveSession | None
     ) -> SeenSession:
+        seen = self._stands(session, live)
+        facts, source = self._counted(run, session, sessions, seen.standing, seen.told)
+        return replace(seen, facts=facts, spent=source)
+
+    def _stands(self, session: Session, live: LiveSession | None) -> SeenSession:
         told = None if live is None else read_state(live.state)
         ago_s = self._told_s_ago(session, live)
         stands = standing(session, told, ago_s)
-        facts, source = self._counted(run, session, sessions, stands, told)
-        at_us = None if live is None else live.at_us
-        return SeenSession(session, facts, stands, told, at_us, None if live is None else ago_s, source)
+        if live is None:
+            return SeenSession(session, {}, stands, told, None, None, "counting")
+        return SeenSession(session, {}, stands, told, live.at_us, ago_s, "counting")
 
     def _told_s_ago(self, session: Session, live: LiveSession | None) -> float:
         """Return how long a session has been silent.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.live_state import ToldPool
-from harness.outcomes import UNUSABLE, USABLE
+from harness.outcomes import UNUSABLE, USABLE, UnitOutcome
 from harness.session_standing import Standing
 from harness.web.viewing.live_board import Seen, SeenSession
 from harness.web.viewing.live_words import closed_until, lasting, usd, waiting
@@ -192,6 +192,8 @@ def outcome_chip(outcome: str) -> str:
     """Return the class of the chip of a unit's outcome: the same as in lists of units."""
     if outcome in _SOUND:
         return "chip-ok"
+    if outcome == UnitOutcome.NOT_APPLICABLE.value:
+        return "chip-quiet"
     return "chip-bad" if outcome in _WEAK else "chip-warn"
 
 

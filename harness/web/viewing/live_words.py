@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import shlex
+from collections.abc import Sequence
 from typing import Final
 
 from harness import exit_codes
@@ -13,8 +15,8 @@ from harness.session_standing import Standing
 from harness.web.viewing.live_board import Seen, SeenSession
 
 __all__ = [
-    "ago", "chip", "closed_until", "count", "foremost", "lasting", "named", "rate", "share", "stands", "usd",
-    "waiting",
+    "ago", "chip", "closed_until", "count", "ending", "first_of", "foremost", "lasting", "named", "quoted",
+    "rate", "share", "stands", "usd", "waiting",
 ]  # fmt: skip
 
 _DAY_S: Final = 86_400
@@ -55,11 +57,20 @@ _INCOMPLETE_ENDS: Final = frozenset({exit_codes.INCOMPLETE, exit_codes.BUDGET, e
 def stands(seen: SeenSession) -> str:
     """Return how a session stands, an ended one by its exit code."""
     if seen.standing is Standing.ENDED:
-        code = seen.session.exit_code
-        return _ENDED.get(code, f"ended with exit code {code}") if code is not None else "ended"
+        return ending(seen.session.exit_code)
     if seen.told is None and seen.standing is Standing.AT_WORK:
         return "just begun"
     return _STANDS[seen.standing]
+
+
+def quoted(name: str) -> str:
+    """Return a name as a shell takes it."""
+    return shlex.quote(name)
+
+
+def ending(code: int | None) -> str:
+    """Return how a session ended, by its exit code."""
+    return _ENDED.get(code, f"ended with exit code {code}") if code is not None else "ended"
 
 
 def chip(seen: SeenSession) -> str:
@@ -73,9 +84,15 @@ def chip(seen: SeenSession) -> str:
 
 def foremost(seen: Seen) -> SeenSession | None:
     """Return the session that says how the run stands: one that goes on, else the last one."""
-    if not seen.sessions:
+    return first_of(seen.sessions)
+
+
+def first_of(sessions: Sequence[SeenSession]) -> SeenSession | None:
+    """Return the session that says how its run stands, as `foremost`."""
+    if not sessions:
         return None
-    return min(seen.going_on, key=lambda one: _URGENCY.index(one.standing), default=seen.sessions[-1])
+    going_on = (one for one in sessions if not one.standing.over)
+    return min(going_on, key=lambda one: _URGENCY.index(one.standing), default=sessions[-1])
 
 
 def lasting(seconds: float) -> str:

@@ -47,4 +47,4 @@ def viewer(store: Store, access: Access, library: Library | None = None) -> Star
         finally:
             await pages.close()
 
-    return application(pages.routes, access, around)
+    return application(pages.routes, access, around, home="/")
