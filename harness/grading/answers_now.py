@@ -39,8 +39,9 @@ class AnswerNow:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """How many items are answered otherwise than when the grading was made; how many names are hidden in
-    sheets, and in how many of them.
+    """How many items are answered otherwise than when the grading was made, and what is hidden in sheets.
+
+    `names_hidden`: how many names; `sheets_hiding`: in how many sheets.
     """
 
     other_answers: int

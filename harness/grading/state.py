@@ -177,6 +177,11 @@ def read_state(stored: Mapping[str, JSON]) -> State:
         raise StoreError("the state of a grading is damaged; take it from a backup") from error
 
 
+def was_withdrawn(stored: Mapping[str, JSON]) -> bool:
+    """Tell whether a grading with this stored state is one no more. Raises as `read_state` does."""
+    return read_state(stored).withdrawn_at_us is not None
+
+
 def _state(found: Mapping[str, Any]) -> State:
     server = found.get("server")
     return State(
