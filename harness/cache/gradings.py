@@ -115,8 +115,7 @@ class GradingStore(StorePart):
         return [(row.id, read_grade(row)) for row in rows]
 
     async def asked_again(self, run_id: int) -> Mapping[UnitId, tuple[int, str | None]]:
-        """Return the units of a run that were marked to be asked again: after which exchange, and how they
-        ended.
+        """Return the units marked to be asked again in a run: after which exchange, and how they ended.
 
         Another value wherever the answer could be another one by now.
         """

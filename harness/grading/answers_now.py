@@ -50,8 +50,7 @@ class Survey:
 
 
 class AnswersNow:
-    """Reads the items of a grading, each anew whenever it is shown: an answer may be asked for again
-    meanwhile.
+    """Reads the items of a grading, each anew whenever it is shown: it may have been asked again meanwhile.
 
     `since`: item -> since when its answer stands, microseconds since 1970 UTC, where it is another one than
     it was at first; older grades are not about it. `gone`: item -> why it has no answer that could be graded,
