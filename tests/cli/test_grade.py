@@ -326,7 +326,7 @@ def explained(tmp_path: Path) -> Path:
     return tmp_path / "store.sqlite3"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_it_ends_in_an_orderly_way_as_soon_as_a_link_is_told(explained: Path, number: int) -> None:
     wanted = ("night", "--task", "judge", "--raters", "alice", "--port", "0", "--store", explained)
     process = spawn("grade", *wanted, cwd=explained.parent)
