@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 from sqlalchemy import ColumnElement, delete, func, insert, select, update
 
@@ -43,6 +44,8 @@ class _New:
 
 @dataclass(frozen=True, slots=True)
 class _End:
+    """`last`: the newest grade of the run that is known; `state`: the last one; None: take it out."""
+
     grading: StoredGrading
     last: int
     state: Mapping[str, JSON] | None
@@ -112,8 +115,7 @@ class GradingStore(StorePart):
         return [(row.id, read_grade(row)) for row in rows]
 
     async def asked_again(self, run_id: int) -> Mapping[UnitId, tuple[int, str | None]]:
-        """Return the units of a run that were marked to be asked again: after which exchange, and how they
-        ended.
+        """Return the units marked to be asked again in a run: after which exchange, and how they ended.
 
         Another value wherever the answer could be another one by now.
         """
@@ -203,10 +205,7 @@ async def _end(transaction: Transaction, end: _End) -> bool:
     same = (GRADING.c.id == grading.id, GRADING.c.state == packed_json(grading.state))
     if end.state is None:
         return (await connection.execute(delete(GRADING).where(*same))).rowcount == 1
-    names = set((await connection.execute(select(GRADING.c.name))).scalars())
-    wanted = [
-        f"{grading.name} (withdrawn)",
-        *(f"{grading.name} (withdrawn-{n})" for n in range(2, len(names) + 3)),
-    ]
-    values = {"state": packed_json(end.state), "name": next(name for name in wanted if name not in names)}
+    taken = set((await connection.execute(select(GRADING.c.name))).scalars())
+    names = (f"{grading.name} (withdrawn{'' if n == 1 else f'-{n}'})" for n in count(1))
+    values = {"state": packed_json(end.state), "name": next(name for name in names if name not in taken)}
     return (await connection.execute(update(GRADING).where(*same).values(values))).rowcount == 1

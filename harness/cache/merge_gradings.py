@@ -24,9 +24,9 @@ async def add_gradings(
     """Take over gradings that ours lacks, with their links: who moves a store goes on with the same ones.
 
     One of the same run and settings is the same grading, whatever it is called: our links stay, and the
-    rounds of whichever has come further stand. Raters who came or left in either did so in both. One that
-    was withdrawn is another one than one that goes on. Another one of a name that is taken here gets a new
-    name.
+    rounds of whichever has come further stand. Raters who came or left in either did so in both; of who left
+    and came back the later counts, by the clocks of both. One that was withdrawn is another one than one that
+    goes on. Another one of a name that is taken here gets a new name.
     """
     ours = (await target.connection.execute(select(GRADING))).all()
     known = {(row.run_id, _content(row)): row for row in ours}
@@ -67,7 +67,7 @@ async def _take_course(target: Target, mine: AnyRow, theirs: AnyRow, report: Mer
 
 def _raters(ours: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, JSON]:
     """Return what of our state is otherwise with the raters who came or left there: nothing, if none did."""
-    if not other.get("joined") and not other.get("retired"):
+    if not any(other.get(name) for name in ("joined", "retired", "returned")):
         return {}
     known = {one["name"]: one for one in ours.get("joined", ())}
     further = [
@@ -75,12 +75,21 @@ def _raters(ours: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, JSON
         if one["name"] not in known or _alone(one) > _alone(known[one["name"]])
     ]  # fmt: skip
     joined = list((known | {one["name"]: one for one in further}).values())
-    here = {one["name"] for one in ours.get("retired", ())}
-    retired = [
-        *ours.get("retired", ()),
-        *(one for one in other.get("retired", ()) if one["name"] not in here),
-    ]
-    return {"joined": joined, "retired": retired, "seats": _seats(ours, other, retired)}
+    back = _newest(ours, other, "returned")
+    left = _newest(ours, other, "retired")
+    retired = [one for one in left.values() if one["at_us"] > back.get(one["name"], {"at_us": -1})["at_us"]]
+    changed = {"joined": joined, "retired": retired, "seats": _seats(ours, other, retired)}
+    return changed | ({"returned": list(back.values())} if back else {})
+
+
+def _newest(ours: Mapping[str, Any], other: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """Return rater -> when they retired, or returned, last; ours first."""
+    found: dict[str, Any] = {}
+    for one in (*ours.get(what, ()), *other.get(what, ())):
+        known = found.get(one["name"])
+        if known is None or one["at_us"] > known["at_us"]:
+            found[one["name"]] = one
+    return found
 
 
 def _rejoined(state: Mapping[str, Any], names: Collection[str]) -> dict[str, JSON]:
@@ -112,8 +121,9 @@ def _form(state: Mapping[str, Any]) -> int:
 def _seats(ours: Mapping[str, Any], other: Mapping[str, Any], retired: Sequence[Any]) -> list[JSON]:
     """Return our seats, with those there of raters (and a consensus) whom we lack, without who retired."""
     gone = {("rater", one["name"]) for one in retired}
-    found = {(one["role"], one["name"]): one for one in ours["seats"]}
-    found = {(one["role"], one["name"]): one for one in other["seats"]} | found
+    found: dict[tuple[str, str], Any] = {}
+    for one in (*ours["seats"], *other["seats"]):
+        found.setdefault((one["role"], one["name"]), one)
     kept = [one for place, one in found.items() if place not in gone]
     roles = ("rater", "consensus", "lead")
     return sorted(kept, key=lambda one: roles.index(one["role"]))

@@ -158,23 +158,17 @@ def _listed(names: str | None) -> tuple[str, ...]:
 
 async def _list(url: str, *, as_json: bool) -> None:
     from harness.cache.store import Store
+    from harness.grading.state import was_withdrawn
 
     async with await Store.open(url, create=False, warn=say) as opened:
         runs = {run.id: run for run in await opened.runs()}
         gradings = await opened.gradings()
-    live = [one for one in gradings if not _is_withdrawn(one)]
-    facts = [_facts(one, runs[one.run_id].name) for one in live]
-    withdrawn = [one.name for one in gradings if one not in live]
+    withdrawn = [one.name for one in gradings if was_withdrawn(one.state)]
+    facts = [_facts(one, runs[one.run_id].name) for one in gradings if one.name not in withdrawn]
     if as_json:
         print_json({"gradings": facts, "withdrawn": withdrawn})
     else:
         print_gradings(facts, withdrawn)
-
-
-def _is_withdrawn(grading: StoredGrading) -> bool:
-    from harness.grading.state import read_state
-
-    return read_state(grading.state).withdrawn_at_us is not None
 
 
 def _facts(grading: StoredGrading, run: str) -> dict[str, Any]:

@@ -83,14 +83,13 @@ async def _run_named(store: Store, name: str) -> Run:
 
 async def _known(store: Store, name: str) -> Sequence[StoredGrading]:
     """Return the grading of a name, or those of the run of this name that were not withdrawn."""
-    from harness.grading.state import read_state
+    from harness.grading.state import was_withdrawn
 
     named = await store.grading_named(name)
     if named is not None:
         return [named]
     run = await _run_named(store, name)
-    gradings = await store.gradings_of(run.id)
-    found = [one for one in gradings if read_state(one.state).withdrawn_at_us is None]
+    found = [one for one in await store.gradings_of(run.id) if not was_withdrawn(one.state)]
     if not found:
         raise ConfigError(
             f"run {run.name!r} is not graded yet; say who grades it, and how: `harness grade {run.name} "

@@ -6,7 +6,7 @@ import asyncio
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -19,9 +19,12 @@ from harness.cli.options import config_option, json_option, print_json, say, sto
 from harness.config import load_config
 
 if TYPE_CHECKING:
-    from harness.cache.rows import Run
+    from harness.cache.grades import NewGrade
+    from harness.cache.store import Store
+    from harness.grading.checking import GradeCheck
     from harness.grading.files import GradeFormat
-    from harness.manifest import StepWanted
+    from harness.grading.rows import Fault
+    from harness.offline.stored_run import StoredRun
 
 _FORMATS = ("jsonl", "csv")
 
@@ -120,10 +123,9 @@ async def _import(
     url: str, ref: str, file: Path, file_format: GradeFormat | None, rater: str | None, *, dry_run: bool
 ) -> dict[str, Any]:
     from harness.cache.store import Store
-    from harness.grading.checking import GradeCheck, raters_alike
+    from harness.grading.checking import GradeCheck
     from harness.grading.files import format_of, read_rows, refuse
     from harness.moments import now_us
-    from harness.offline.step_runs import source_run
     from harness.offline.stored_run import load_run
 
     rows, unreadable = read_rows(file, file_format or format_of(file))
@@ -131,20 +133,12 @@ async def _import(
         stored = await load_run(store, await store.find_run(ref))
         check = GradeCheck(stored, rater=rater, now_us=now_us())
         grades, faults = check.grades(rows)
-        if faults and stored.manifest.step is not None and not check.about_the_run(rows):
-            source = await source_run(store, stored.manifest.step.source)
-            faults.insert(0, _is_a_step(stored.run.name, stored.manifest.step, source, file))
+        if faults and not check.about_the_run(rows):
+            faults += await _of_another_run(store, stored, file)
         refuse(file.name, [*unreadable, *faults])
         added = await store.add_grades(stored.run.id, grades, dry_run=dry_run)
         known = [grade.rater for grade in await store.grades(stored.run.id)]
-    for names in raters_alike([*known, *(grade.rater for grade in grades)]):
-        say(
-            f"note: {' and '.join(map(repr, names))} are different raters here, and are compared apart; if "
-            "they are one person, write the name alike and import again"
-        )
-    for question in check.unnamed(grades):
-        benchmark = stored.manifest.benchmark
-        say(f"note: no step of {benchmark} reads the question {question!r}; it is kept as it is")
+    _say_notes(check, stored.manifest.benchmark, grades, known)
     return {
         "run": stored.run.name,
         "dry_run": dry_run,
@@ -157,13 +151,36 @@ async def _import(
     }
 
 
-def _is_a_step(name: str, step: StepWanted, source: Run | None, file: Path) -> str:
-    """Say whose grades these may be: people mostly grade the answers that a step judged."""
+def _say_notes(
+    check: GradeCheck, benchmark: str, grades: Sequence[NewGrade], known: Sequence[str]
+) -> None:
+    """Say what may be a slip of grades that were taken; `known`: all raters of the run."""
+    from harness.grading.checking import raters_alike
+
+    for names in raters_alike([*known, *(grade.rater for grade in grades)]):
+        say(
+            f"note: {' and '.join(map(repr, names))} are different raters here, and are compared apart; if "
+            "they are one person, write the name alike and import again"
+        )
+    for question in check.unnamed(grades):
+        say(f"note: no step of {benchmark} reads the question {question!r}; it is kept as it is")
+
+
+async def _of_another_run(store: Store, stored: StoredRun, file: Path) -> list[Fault]:
+    """Say, of a step, whose grades these may be: people mostly grade the answers that a step judged."""
+    from harness.grading.rows import Fault
+    from harness.offline.step_runs import source_run
+
+    step = stored.manifest.step
+    if step is None:
+        return []
+    source = await source_run(store, step.source)
     whose = f"run {step.source[:12]}, which is not in this store"
     if source is not None:
         command = shlex.join(["harness", "grades", "import", source.name, str(file)])
         whose = f"run {source.name!r}: `{command}`"
-    return f"run {name!r} is a step ({step.kind}), and grades of what it looked at belong to {whose}"
+    name = f"run {stored.run.name!r} is a step ({step.kind})"
+    return [Fault(0, f"{name}, and grades of what it looked at belong to {whose}")]
 
 
 def _told(facts: dict[str, Any]) -> str:

@@ -39,8 +39,9 @@ class AnswerNow:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """How many items are answered otherwise than when the grading was made; how many names are hidden in
-    sheets, and in how many of them.
+    """How many items are answered otherwise than when the grading was made, and what is hidden in sheets.
+
+    `names_hidden`: how many names; `sheets_hiding`: in how many sheets.
     """
 
     other_answers: int
@@ -49,8 +50,7 @@ class Survey:
 
 
 class AnswersNow:
-    """Reads the items of a grading, each anew whenever it is shown: an answer may be asked for again
-    meanwhile.
+    """Reads the items of a grading, each anew whenever it is shown: it may have been asked again meanwhile.
 
     `since`: item -> since when its answer stands, microseconds since 1970 UTC, where it is another one than
     it was at first; older grades are not about it. `gone`: item -> why it has no answer that could be graded,

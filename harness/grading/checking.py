@@ -13,7 +13,7 @@ from harness.cache.grades import GradeKey, GradeValue, NewGrade
 from harness.cache.rows import UnitId
 from harness.canonical import canonical_json
 from harness.errors import ConfigError
-from harness.grading.rows import GradeRow
+from harness.grading.rows import Fault, GradeRow
 from harness.nearest import nearest, nearest_of
 from harness.offline.stored_run import StoredRun
 
@@ -49,12 +49,12 @@ class GradeCheck:
         self._latest_us = now_us + DAY_US
         self._cases = tuple(map(stored.case_index.id, stored.case_index))
 
-    def grades(self, rows: Sequence[GradeRow]) -> tuple[list[NewGrade], list[str]]:
-        """Return the grades of all lines that say one, and what is wrong with any, each with its line.
+    def grades(self, rows: Sequence[GradeRow]) -> tuple[list[NewGrade], list[Fault]]:
+        """Return the grades of all lines that say one, and what is wrong with any.
 
         Of a line that was read in part, that part is looked at.
         """
-        faults = [f"line {row.line}: {fault}" for row in rows for fault in self._faults(row)]
+        faults = [Fault(row.line, text) for row in rows for text in self._faults(row)]
         whole = [row for row in rows if not row.unread and (row.rater or self._rater)]
         grades = [self._grade(row) for row in whole]
         return grades, [*faults, *_twice(whole, grades)]
@@ -136,9 +136,7 @@ class GradeCheck:
 
 
 def raters_alike(raters: Iterable[str]) -> list[list[str]]:
-    """Return the names that differ by case, blanks or how letters are encoded alone, those of each probable
-    person together.
-    """
+    """Return the names that are alike but for case, blanks or encoding, those of one person together."""
     found: dict[str, list[str]] = {}
     for rater in sorted(set(raters)):
         found.setdefault(normalize("NFKC", " ".join(rater.split()).casefold()), []).append(rater)
@@ -157,7 +155,7 @@ def _begun(question: str, known: Collection[str]) -> str:
     return f"; did you mean {found[0]!r}?" if len(found) == 1 else ""
 
 
-def _twice(rows: Sequence[GradeRow], grades: Sequence[NewGrade]) -> Iterator[str]:
+def _twice(rows: Sequence[GradeRow], grades: Sequence[NewGrade]) -> Iterator[Fault]:
     """Yield the lines that grade the same as an earlier one, and do not tell which of them is newer."""
     seen: dict[GradeKey, dict[int | None, tuple[int, bytes]]] = {}
     for row, grade in zip(rows, grades, strict=True):
@@ -167,8 +165,9 @@ def _twice(rows: Sequence[GradeRow], grades: Sequence[NewGrade]) -> Iterator[str
             line, earlier = said[at]
             how = "says the same as" if earlier == value else "contradicts"
             way = "leave one out" if earlier == value else "leave one out, or give both a time of its own"
-            yield f"line {row.line}: it {how} line {line}; {way}"
+            yield Fault(row.line, f"it {how} line {line}; {way}")
         elif said and (at is None or None in said):
             line, _ = next(iter(said.values()))
-            yield f"line {row.line}: it grades the same as line {line}, and one has no time; give both one"
+            told = f"it grades the same as line {line}, and one has no time; give both one"
+            yield Fault(row.line, told)
         said.setdefault(at, (row.line, value))

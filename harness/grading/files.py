@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,17 +14,24 @@ from harness.cache.grades import Grade
 from harness.canonical import JSON
 from harness.errors import CaseFileError, ImportFileError
 from harness.file_json import TwiceError, read_json
-from harness.grading.rows import FIELDS, OPTIONAL, FieldError, GradeRow, cell_value, read_row, row_fields
+from harness.grading.rows import (
+    FIELDS,
+    OPTIONAL,
+    Fault,
+    FieldError,
+    GradeRow,
+    cell_value,
+    read_row,
+    row_fields,
+)
 from harness.nearest import nearest_or_known
 from harness.offline.cells import escape_cell, unescape_cell
 
 GradeFormat: TypeAlias = Literal["jsonl", "csv"]
-FORMATS: Final[tuple[GradeFormat, ...]] = ("jsonl", "csv")
 MOST_NAMED: Final = 20
 """Faults that are named; the others are counted."""
 
 _FEW_LINES: Final = 3
-_LINE: Final = re.compile(r"line (\d+): ")
 _TEXTS: Final = ("model", "condition", "case_id", "rater", "question")
 
 
@@ -42,56 +48,50 @@ def format_of(path: Path) -> GradeFormat:
             )
 
 
-def read_rows(path: Path, file_format: GradeFormat) -> tuple[list[GradeRow], list[str]]:
-    """Return the lines of a file, and what is wrong with any of their fields, each with its line.
+def read_rows(path: Path, file_format: GradeFormat) -> tuple[list[GradeRow], list[Fault]]:
+    """Return the lines of a file, and what is wrong with any of their fields.
 
     A line of which only some fields can be read is among them, since more may be wrong with those.
     Raises ImportFileError for a file that cannot be read at all.
     """
     text = _text_of(path)
-    rows, faults = [], []
+    rows: list[GradeRow] = []
+    faults: list[Fault] = []
     for line in _json_lines(text) if file_format == "jsonl" else _csv_lines(text):
         told = line.faults
         if line.fields is not None:
             row, wrong = read_row(line.number, line.fields, line.unread)
             rows.append(row)
             told = [*told, *wrong]
-        faults += [f"line {line.number}: {fault}" for fault in told]
+        faults += [Fault(line.number, text) for text in told]
     return rows, faults
 
 
-def refuse(name: str, faults: Sequence[str]) -> None:
+def refuse(name: str, faults: Sequence[Fault]) -> None:
     """Raise ImportFileError where there are faults; names the first, one that many lines have only once.
 
-    They are told by the order of their lines; one of no line comes first.
+    They are told by the order of their lines; one of the whole file comes first.
     """
     if faults:
-        named = _gathered(sorted(faults, key=_line_of))
+        named = _gathered(sorted(faults, key=lambda one: one.line))
         more = len(named) - MOST_NAMED
         told = "; ".join([*named[:MOST_NAMED], *([f"and {more} more"] if more > 0 else [])])
         raise ImportFileError(f"{name!r}: nothing was imported: {told}")
 
 
-def _line_of(fault: str) -> int:
-    found = _LINE.match(fault)
-    return 0 if found is None else int(found[1])
-
-
-def _gathered(faults: Sequence[str]) -> list[str]:
-    """Return the faults in order; one that many lines have is said once, with the first of the lines."""
-    lines: dict[str, list[str]] = {}
+def _gathered(faults: Sequence[Fault]) -> list[str]:
+    """Return the faults in words, in order; one that many lines have is said once, with the first of them."""
+    lines: dict[str, list[int]] = {}
     for fault in faults:
-        found = _LINE.match(fault)
-        number, text = ("", fault) if found is None else (found[1], fault[found.end() :])
-        lines.setdefault(text, []).append(number)
+        lines.setdefault(fault.text, []).append(fault.line)
     told: list[str] = []
     for fault in faults:
-        text = _LINE.sub("", fault)
-        numbers = lines[text]
+        numbers = lines[fault.text]
         if len(numbers) <= _FEW_LINES:
-            told.append(fault)
-        elif fault == f"line {numbers[0]}: {text}":
-            told.append(f"{len(numbers)} lines ({', '.join(numbers[:_FEW_LINES])} ...): {text}")
+            told.append(str(fault))
+        elif fault.line == numbers[0]:
+            first = ", ".join(map(str, numbers[:_FEW_LINES]))
+            told.append(f"{len(numbers)} lines ({first} ...): {fault.text}")
     return told
 
 

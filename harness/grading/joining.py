@@ -67,14 +67,11 @@ def with_another(
     """
     check_joins(plan, state, name)
     left = next((one for one in state.retired if one.name == name), None)
-    state = replace(
-        state,
-        seats=with_rater(state.seats, name, draw),
-        retired=tuple(one for one in state.retired if one.name != name),
-    )
+    state = replace(state, seats=with_rater(state.seats, name, draw))
     if left is None:
         chosen = None if share is None else tuple(sorted(share))
         return state.with_joined(_newcomer(state, name, now_us, chosen, in_place_of))
+    state = state.with_returned(left, now_us)
     known = state.joined_as(name)
     if known is not None:
         return state.with_joined(_back_again(state, left, known, now_us))
@@ -131,11 +128,7 @@ def without(plan: Plan, state: State, name: str, now_us: int) -> State:
             f"--retire: {name!r} is the only rater left; add another one first (--add-rater), or give the "
             "grading up with --delete"
         )
-    return replace(
-        state,
-        seats=tuple(one for one in state.seats if (one.role, one.name) != ("rater", name)),
-        retired=(*state.retired, Retired(name, now_us)),
-    )
+    return state.with_retired(name, now_us)
 
 
 def own_round_ended(

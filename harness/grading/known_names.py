@@ -105,38 +105,44 @@ _LINK: Final = (
 )
 
 
+_QUOTE: Final = "[\"'\u201c\u2018\u300c]?"
+_THEM: Final = rf"{_BLANK}(?i:(?:(?:{_LINK}){_BLANK}){{0,10}}){_QUOTE}"
+_FIRST: Final = rf"(?i:i{_BLANK}am|i['\u2019]m|my{_BLANK}name{_BLANK}is|call{_BLANK}me){_THEM}"
+_NOUN: Final = rf"(?i:ai|llm|vlm|chatbot|(?:language|ai|vision){_BLANK}models?|assistant|model){_THEM}"
+_BY: Final = (
+    rf"(?i:(?:{_MADE}|generated|answered|written)\s{{1,3}}+(?:by|with|at)\s{{1,3}}+"
+    rf"(?:the\s{{1,3}}+)?){_QUOTE}(?!llama )"
+)
+_FIELD: Final = (
+    r"(?i:model|assistant|provider|llm|engine|generator)(?i:[_ ](?:name|id))?"
+    "[\"'\u201d]?[ ]?[:=：][ ]?[\"'\u201c]?"
+)
+_BEFORE_KIND: Final = (
+    rf"(?:(?!llama\s)(?i:{_OPEN})|Meta|Nova|Titan|Falcon|Copilot|Spark|Bard|o[134]|(?i:{{own}}))"
+)
+"""Words that are so right before what they are ("the Nova assistant")."""
+_THEN_KIND: Final = (
+    rf"(?:['\u2019]s)?\s{{1,3}}+(?:(?i:{_KIND})\s{{1,3}}+){{0,4}}(?i:models?|assistant|llm|chatbot|ai)\b"
+)
+_I_AM: Final = rf"(?:我是|我叫|名字是|名字叫|名为)(?:一个|一款|由|基于)?{_QUOTE}"
+
+
 def phrases(own: str) -> re.Pattern[str]:
     """Return what finds names, as a group `name...`, in phrases in which somebody says who they are.
 
     A version may follow it. `own`: an alternation of words of the run that are names in such phrases alone;
     "(?!)" for none.
     """
-    name, any_name = (one.replace("{own}", own) + _NO_MORE for one in (_NAME, _ANY))
-    words = rf"(?:(?:{_LINK}){_BLANK}){{0,10}}"
-    quote = "[\"'\u201c\u2018\u300c]?"
-    them = rf"{_BLANK}(?i:{words}){quote}"
-    first = rf"(?i:i{_BLANK}am|i['\u2019]m|my{_BLANK}name{_BLANK}is|call{_BLANK}me){them}"
-    noun = rf"(?i:ai|llm|vlm|chatbot|(?:language|ai|vision){_BLANK}models?|assistant|model){them}"
-    made = (
-        rf"(?i:(?:{_MADE}|generated|answered|written)\s{{1,3}}+(?:by|with|at)\s{{1,3}}+"
-        rf"(?:the\s{{1,3}}+)?){quote}(?!llama )"
-    )
-    field = (
-        r"(?i:model|assistant|provider|llm|engine|generator)(?i:[_ ](?:name|id))?"
-        "[\"'\u201d]?[ ]?[:=：][ ]?[\"'\u201c]?"
-    )
-    kinds = rf"(?:(?i:{_KIND})\s{{1,3}}+){{0,4}}"
-    kind = rf"(?:['\u2019]s)?\s{{1,3}}+{kinds}(?i:models?|assistant|llm|chatbot|ai)\b"
-    beside = rf"(?:(?!llama\s)(?i:{_OPEN})|Meta|Nova|Titan|Falcon|Copilot|Spark|Bard|o[134]|(?i:{own}))"
-    chinese = rf"(?:我是|我叫|名字是|名字叫|名为)(?:一个|一款|由|基于)?{quote}"
+    name, any_name, beside = (one.replace("{own}", own) for one in (_NAME, _ANY, _BEFORE_KIND))
+    name, any_name = name + _NO_MORE, any_name + _NO_MORE
     parts = (
-        rf"{BEGIN}{first}(?P<name1>{any_name})",
-        rf"{BEGIN}{noun}(?P<name2>{name})",
-        rf"{BEGIN}{made}(?P<name3>{name})",
-        rf"{BEGIN}{field}(?P<name4>{any_name})",
+        rf"{BEGIN}{_FIRST}(?P<name1>{any_name})",
+        rf"{BEGIN}{_NOUN}(?P<name2>{name})",
+        rf"{BEGIN}{_BY}(?P<name3>{name})",
+        rf"{BEGIN}{_FIELD}(?P<name4>{any_name})",
         rf"{BEGIN}(?i:as){_BLANK}(?P<name5>{name}{VERSION})(?=,?\s(?i:i|an?|my)\b)",
-        rf"{BEGIN}(?P<name6>{beside}{VERSION})(?={kind})",
-        rf"{chinese}(?P<name7>{any_name})",
+        rf"{BEGIN}(?P<name6>{beside}{VERSION})(?={_THEN_KIND})",
+        rf"{_I_AM}(?P<name7>{any_name})",
         rf"由\s?(?P<name8>{any_name})"
         r"(?=\s?(?:公司|团队|开发|训练|研发|推出|创建|打造|构建|发布|提供))",
         rf"作为\s?(?P<name9>{any_name})(?=\s?(?:[,，一的大]|模型|AI|人工))",

@@ -30,8 +30,7 @@ from harness.offline.stored_run import StoredRun, load_run
 
 @dataclass(frozen=True, slots=True)
 class GradingWanted:
-    """What somebody asks for; None and empty: not said, so that the task's default, or what was agreed,
-    stands.
+    """What somebody asks for; None and empty: not said, and the task's default, or what was agreed, stands.
 
     `limit` 0: all answers, where the task would have a sample graded.
     """

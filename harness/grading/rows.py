@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from harness.benchmarks.sheets import COMMENT
 from harness.cache.grades import Grade, GradeValue
@@ -46,6 +46,16 @@ class GradeRow:
     value: GradeValue
     graded_at_us: int | None
     unread: frozenset[str] = frozenset()
+
+
+class Fault(NamedTuple):
+    """What is wrong with a file of grades: with a line of it, counted from 1; 0: with all of it."""
+
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.text}" if self.line else self.text
 
 
 class FieldError(Exception):

@@ -132,10 +132,9 @@ class Standing:
         pairs: Iterable[tuple[str, str]],
         kept: int | None = None,
     ) -> list[PairAgreement]:
-        """Return how far these pairs of raters agree about these items, now or as it stood with a grade's
-        place.
+        """Return how far these pairs of raters agree about these items, in the order of the pairs.
 
-        `groups`: item -> the group of cases that it is resampled with.
+        `groups`: item -> the group of cases that it is resampled with. `kept`: as in `Book`.
         """
         there = [number for number in sorted(numbers) if number not in self._answers.gone]
         pairs = list(pairs)

@@ -82,11 +82,20 @@ class Retired:
 
 
 @dataclass(frozen=True, slots=True)
+class Returned:
+    """When a rater who had left came back last: later than they left, whatever the clock says."""
+
+    name: str
+    at_us: int
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """All that changes of a grading beside its grades.
 
-    `port` is where it was served last, and `server` the process that did. `withdrawn_at_us`: since when this
-    is no grading any more (microseconds since 1970 UTC); None: it is one.
+    `port` is where it was served last, and `server` the process that did. `returned` tells a store that is
+    joined with an older copy of itself that who left there is back. `withdrawn_at_us`: since when this is no
+    grading any more (microseconds since 1970 UTC); None: it is one.
     """
 
     seats: tuple[Seat, ...]
@@ -96,6 +105,7 @@ class State:
     server: Owner | None = None
     joined: tuple[Joined, ...] = ()
     retired: tuple[Retired, ...] = ()
+    returned: tuple[Returned, ...] = ()
     withdrawn_at_us: int | None = None
 
     @property
@@ -125,6 +135,24 @@ class State:
         """Return how somebody came who was not there from the beginning, or came back."""
         return next((one for one in self.joined if one.name == name), None)
 
+    def with_retired(self, name: str, now_us: int) -> State:
+        """Return the state with a rater among those who left; they have a seat no more."""
+        came = next((one.at_us for one in self.returned if one.name == name), -1)
+        return replace(
+            self,
+            seats=tuple(one for one in self.seats if (one.role, one.name) != ("rater", name)),
+            retired=(*self.retired, Retired(name, max(now_us, came + 1))),
+        )
+
+    def with_returned(self, left: Retired, now_us: int) -> State:
+        """Return the state without one of those who left; their seat is not made."""
+        back = Returned(left.name, max(now_us, left.at_us + 1))
+        return replace(
+            self,
+            retired=tuple(one for one in self.retired if one.name != left.name),
+            returned=(*(one for one in self.returned if one.name != left.name), back),
+        )
+
     def with_joined(self, *changed: Joined) -> State:
         """Return the state with these in place of who has the same names, or added."""
         new = {one.name: one for one in (*self.joined, *changed)}
@@ -152,6 +180,7 @@ class State:
                 for one in self.joined
             ],
             "retired": [asdict(one) for one in self.retired],
+            "returned": [asdict(one) for one in self.returned],
             "withdrawn_at_us": self.withdrawn_at_us,
         }
 
@@ -177,6 +206,11 @@ def read_state(stored: Mapping[str, JSON]) -> State:
         raise StoreError("the state of a grading is damaged; take it from a backup") from error
 
 
+def was_withdrawn(stored: Mapping[str, JSON]) -> bool:
+    """Tell whether a grading with this stored state is one no more. Raises as `read_state` does."""
+    return read_state(stored).withdrawn_at_us is not None
+
+
 def _state(found: Mapping[str, Any]) -> State:
     server = found.get("server")
     return State(
@@ -187,6 +221,7 @@ def _state(found: Mapping[str, Any]) -> State:
         server=None if server is None else Owner(**server),
         joined=tuple(map(_joined, found.get("joined", ()))),
         retired=tuple(Retired(**one) for one in found.get("retired", ())),
+        returned=tuple(Returned(**one) for one in found.get("returned", ())),
         withdrawn_at_us=found.get("withdrawn_at_us"),
     )
 

@@ -55,7 +55,6 @@ class _Counts:
             "made": {how: self.made[how] for how in MADE if self.made[how]},
         }
 
-
     def note(self, settled: Sequence[Settled]) -> None:
         """Count what stands of the questions of one answer."""
         why_not = Counter(one.why_not for one in settled)

@@ -157,6 +157,34 @@ async def test_who_joined_a_round_that_ended_elsewhere_without_them_grades_it_al
     assert (await merged(store, other_path)).is_nothing
 
 
+async def test_an_older_copy_retires_nobody_who_came_back_since(store: Store, other_path: Path) -> None:
+    def seated(*names: str) -> list[dict[str, str]]:
+        return [{"role": "rater", "name": name, "token": f"{name}-link"} for name in names]
+
+    form: dict[str, Any] = {**state(""), "version": 2, "joined": []}
+    gone = {**form, "seats": seated("bob"), "retired": [{"name": "ann", "at_us": 3}], "returned": []}
+    back = {**form, "seats": seated("ann", "bob"), "retired": [], "returned": [{"name": "ann", "at_us": 4}]}
+    made = await store.add_grading(await a_run(store), "g", settings(), back)
+    async with await Store.open(str(other_path)) as other:
+        older = await other.add_grading(await a_run(other), "g", settings(), gone)
+    assert (await merged(store, other_path)).is_nothing
+    assert await store.grading_now(made) is made
+    async with await Store.open(str(other_path)) as other:
+        again = {**gone, "retired": [{"name": "ann", "at_us": 5}]}
+        assert await other.change_grading(older, again)
+    assert (await merged(store, other_path)).gradings_updated == 1
+    [found] = await store.gradings()
+    assert found.state == {**again, "returned": back["returned"]}
+    async with await Store.open(str(other_path)) as other:
+        [older] = await other.gradings()
+        later = {**back, "returned": [{"name": "ann", "at_us": 6}]}
+        assert await other.change_grading(older, later)
+    assert (await merged(store, other_path)).gradings_updated == 1
+    [found] = await store.gradings()
+    seats = sorted(found.state.pop("seats"), key=lambda one: one["name"])
+    assert {**found.state, "seats": seats} == later and (await merged(store, other_path)).is_nothing
+
+
 async def test_one_that_was_withdrawn_is_another_one(store: Store, other_path: Path) -> None:
     made = await store.add_grading(await a_run(store), "g", settings(), state("ours"))
     assert not await store.remove_grading(dataclasses.replace(made, state=state("older")), 0)

@@ -32,16 +32,36 @@ task = pytest.fixture(autouse=True)(with_small_task)
 MADE = ("test-run", "--task", "small", "--raters", "alice,bob", "--links")
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Path:
-    """A store with a run of twelve answers, called test-run."""
-
+def run_in(folder: Path) -> Path:
     async def make() -> None:
-        async with graded_run(tmp_path):
+        async with graded_run(folder):
             pass
 
     asyncio.run(make())
-    return tmp_path / "store.sqlite3"
+    return folder / "store.sqlite3"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store with a run of twelve answers, called test-run."""
+    return run_in(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def ungraded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, for tests of what is refused: none makes a grading."""
+    return run_in(tmp_path_factory.mktemp("ungraded"))
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with two gradings, which no test changes."""
+    found = run_in(tmp_path_factory.mktemp("graded"))
+    with pytest.MonkeyPatch.context() as patched:
+        with_small_task(patched)
+        grade(found, *MADE)
+        grade(found, *MADE, "--name", "other")
+    return found
 
 
 def grade(store: Path, *args: str, code: int = 0) -> Done:
@@ -108,10 +128,9 @@ async def _value(value: Any) -> Any:
         (("--models", "alpha"), "models is alpha,beta, not alpha"),
     ],
 )
-def test_what_was_agreed_cannot_be_changed(store: Path, given: tuple[str, ...], told: str) -> None:
-    grade(store, *MADE)
+def test_what_was_agreed_cannot_be_changed(graded: Path, given: tuple[str, ...], told: str) -> None:
     for name in ("test-run", "test-run-small"):
-        done = grade(store, name, *given, "--status", code=2)
+        done = grade(graded, name, *given, "--status", code=2)
         assert told in done.err and "another one with --name" in done.err
 
 
@@ -134,10 +153,10 @@ def test_what_was_agreed_cannot_be_changed(store: Path, given: tuple[str, ...], 
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_made(
-    store: Path, given: tuple[str, ...], told: str
+    ungraded: Path, given: tuple[str, ...], told: str
 ) -> None:
-    assert told in grade(store, *given, "--links", code=2).err
-    assert "no gradings yet" in grade(store).out
+    assert told in grade(ungraded, *given, "--links", code=2).err
+    assert "no gradings yet" in grade(ungraded).out
 
 
 def test_links_are_printed_one_a_seat_and_stay_the_same(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,7 +326,7 @@ def explained(tmp_path: Path) -> Path:
     return tmp_path / "store.sqlite3"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_it_ends_in_an_orderly_way_as_soon_as_a_link_is_told(explained: Path, number: int) -> None:
     wanted = ("night", "--task", "judge", "--raters", "alice", "--port", "0", "--store", explained)
     process = spawn("grade", *wanted, cwd=explained.parent)

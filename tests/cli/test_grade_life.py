@@ -6,14 +6,14 @@ import socket
 from pathlib import Path
 
 import pytest
-from cli.test_grade import MADE, at_desk, grade, links, served, store, task
+from cli.test_grade import MADE, at_desk, grade, graded, links, served, store, task, ungraded
 from grading_examples import Rater
 from sweep_kit import harness
 
 from harness.cli.grade import command
 from harness.grading.desk import Desk
 
-__all__ = ["store", "task"]
+__all__ = ["graded", "store", "task", "ungraded"]
 
 
 def grades_of(*names: str, differ: bool = False) -> object:
@@ -36,10 +36,10 @@ def grades_of(*names: str, differ: bool = False) -> object:
         ((*MADE[:-1], "--open", "so", "--links"), "nothing to change"),
     ],
 )
-def test_who_asks_or_changes_makes_nothing(store: Path, given: tuple[str, ...], told: str) -> None:
-    refused = grade(store, *given, code=2)
+def test_who_asks_or_changes_makes_nothing(ungraded: Path, given: tuple[str, ...], told: str) -> None:
+    refused = grade(ungraded, *given, code=2)
     assert "run 'test-run' has no grading 'test-run-small' yet" in refused.err and told in refused.err
-    assert grade(store).out == "no gradings yet\n"
+    assert grade(ungraded).out == "no gradings yet\n"
 
 
 def test_links_are_told_without_serving_and_are_those_that_are_served(
@@ -139,11 +139,9 @@ def test_a_grading_is_deleted_or_withdrawn_and_no_grade_is_lost(store: Path) -> 
         (("--links",), "name the run"),
     ],
 )
-def test_what_does_not_go_together_is_refused(store: Path, given: tuple[str, ...], told: str) -> None:
-    grade(store, *MADE)
-    grade(store, *MADE, "--name", "other")
-    assert told in grade(store, *given, code=2).err
-    assert len(grade(store, "--json").json["gradings"]) == 2
+def test_what_does_not_go_together_is_refused(graded: Path, given: tuple[str, ...], told: str) -> None:
+    assert told in grade(graded, *given, code=2).err
+    assert len(grade(graded, "--json").json["gradings"]) == 2
 
 
 def test_a_second_command_serves_beside_the_first_and_leaves_its_port(

@@ -60,7 +60,7 @@ def _end(process: subprocess.Popen[str], number: int) -> Done:
     return finish(process, WAIT_S)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_it_prints_a_link_that_opens_and_ends_quietly(a_store: Path, tmp_path: Path, number: int) -> None:
     with viewing("--store", a_store, cwd=tmp_path) as (process, link):
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{32}", link)

@@ -240,6 +240,10 @@ async def test_who_comes_back_finds_the_same_sheets_and_calibrates_only_for_what
         await desk.add_rater("bob")
         assert bob.seat.token != token and list(desk.order(bob.seat)) == before
         assert desk.state.retired == desk.state.joined == ()
+        [back] = desk.state.returned
+        await desk.retire("bob")
+        [left] = desk.state.retired
+        assert left.at_us > back.at_us and read_state(desk.state.to_json()) == desk.state
     async with graded_run(tmp_path / "missed") as built:
         desk = await desk_of(built, raters=("alice", "bob", "carol"))
         first = desk.state.rounds[0].items

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from functools import partial
+from html import unescape
 from pathlib import Path
 
 import httpx
@@ -76,6 +77,13 @@ def client() -> Iterator[httpx.Client]:
         yield one
 
 
+def test_hostile_texts_are_escaped(shared: GradingSite, client: httpx.Client) -> None:
+    html = client.get(shared.link("alice") + "sheet/1").text.replace("<wbr>", "")
+    assert SCRIPT not in html and unescape(html).count(SCRIPT) >= 3
+    assert "</textarea><b>" not in html and "{{ 7 * 7 }}" in html and "{% raw %}" in html
+
+
+@pytest.mark.slow
 def test_hostile_texts_are_texts(browser: Browser, site: GradingSite) -> None:
     with at_the_desk(browser, site.link("alice"), lambda _: 1) as alice:
         alice.begin()

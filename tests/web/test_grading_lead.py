@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,9 +13,14 @@ from graded_pages import GradingSite, grading_site
 from radm_night import night
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return night(tmp_path_factory.mktemp("night"), cases=3, conditions=("text",))
+
+
 @pytest.fixture
-def store(tmp_path: Path) -> Path:
-    return night(tmp_path, cases=3, conditions=("text",))
+def store(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy(made, tmp_path / "store.sqlite3"))
 
 
 def grade_by_place(site: GradingSite, name: str, turned: int) -> None:

@@ -123,7 +123,13 @@ def test_the_parts_of_an_exchange_come_when_they_are_opened(window: Window, site
     assert window.said == []
 
 
-@pytest.mark.parametrize("window", [*LOOKS[1:3], Look(*ZOOMED, False)], ids=str, indirect=True)
+SEEN = [
+    LOOKS[1],
+    *(pytest.param(look, marks=pytest.mark.slow) for look in (LOOKS[2], Look(*ZOOMED, False))),
+]
+
+
+@pytest.mark.parametrize("window", SEEN, ids=str, indirect=True)
 @pytest.mark.parametrize("path", ["/unit", "/case", "/exchange"])
 def test_a_page_fits_is_quiet_and_can_be_used_by_everyone(window: Window, site: Site, path: str) -> None:
     page = window.page

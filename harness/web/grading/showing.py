@@ -20,23 +20,10 @@ from harness.web.pages import page
 
 def show(request: Request, who: Seated, shown: Shown, more: Mapping[str, Any] | None = None) -> Response:
     """Return the page of a sheet; `more` is what the consensus page has besides."""
-    address = f"{who.base}sheet/{shown.position}"
-    common: dict[str, Any] = {
-        "base": who.base,
-        "title": who.desk.task.title,
-        "heading": "Sheet",
-        "place": shown.position,
-        "position": shown.position,
-        "total": shown.total,
-        "address": address,
-        "previous": shown.position - 1 if shown.position > 1 else None,
-        "following": shown.position + 1 if shown.position < shown.total else None,
-        **(more or {}),
-    }
+    frame = {**_frame(who, shown), **(more or {})}
     if shown.sheet is None:
-        return page("grading/templates/gone.html", told=shown.told, **common)
+        return page("grading/templates/gone.html", told=shown.told, **frame)
     view = view_of(shown.sheet, who.desk.task.questions, shown.grades)
-    query = Query(request.scope["query_string"])
     values: dict[str, Any] = {
         "view": view,
         "questions": view.questions,
@@ -44,7 +31,7 @@ def show(request: Request, who: Seated, shown: Shown, more: Mapping[str, Any] | 
         "comment_field": COMMENT,
         "seen": shown.seen,
         "closed": shown.closed,
-        "saved": query.one("saved") is not None,
+        "saved": Query(request.scope["query_string"]).one("saved") is not None,
         "media_words": media_words(shown),
         "part_lengths": PART,
         "subject_lengths": SUBJECT,
@@ -55,7 +42,22 @@ def show(request: Request, who: Seated, shown: Shown, more: Mapping[str, Any] | 
         "longest_comment": LONGEST_COMMENT,
         "open_words": unanswered(view.questions),
     }
-    return page("grading/templates/sheet.html", **(values | common))
+    return page("grading/templates/sheet.html", **(values | frame))
+
+
+def _frame(who: Seated, shown: Shown) -> dict[str, Any]:
+    """Return what stands around a sheet, whether it has an answer or not: its place and its neighbours."""
+    return {
+        "base": who.base,
+        "title": who.desk.task.title,
+        "heading": "Sheet",
+        "place": shown.position,
+        "position": shown.position,
+        "total": shown.total,
+        "address": f"{who.base}sheet/{shown.position}",
+        "previous": shown.position - 1 if shown.position > 1 else None,
+        "following": shown.position + 1 if shown.position < shown.total else None,
+    }
 
 
 def media_words(shown: Shown) -> str | None:
