@@ -24,9 +24,10 @@ async def add_gradings(
     """Take over gradings that ours lacks, with their links: who moves a store goes on with the same ones.
 
     One of the same run and settings is the same grading, whatever it is called: our links stay, and the
-    rounds of whichever has come further stand. Raters who came or left in either did so in both; of who left
-    and came back the later counts, by the clocks of both. One that was withdrawn is another one than one that
-    goes on. Another one of a name that is taken here gets a new name.
+    rounds of whichever has come further stand. Raters who came or left in either did so in both. Who came
+    back here after they left there stays, unless rounds of there stand, which may have ended without them.
+    One that was withdrawn is another one than one that goes on. Another one of a name that is taken here gets
+    a new name.
     """
     ours = (await target.connection.execute(select(GRADING))).all()
     known = {(row.run_id, _content(row)): row for row in ours}
@@ -49,7 +50,8 @@ async def add_gradings(
 
 async def _take_course(target: Target, mine: AnyRow, theirs: AnyRow, report: MergeReport) -> None:
     ours, other = _read(mine, mine.state), _read(theirs, theirs.state)
-    changed = {**ours, **_raters(ours, other)}
+    back = {} if _course(other) > _course(ours) else _back(ours)
+    changed = {**ours, **_raters(ours, other, back)}
     if _course(other) > _course(ours):
         changed |= {name: other.get(name) for name in _COURSE}
         changed |= _rejoined(changed, _names(ours) - _names(other))
@@ -65,9 +67,12 @@ async def _take_course(target: Target, mine: AnyRow, theirs: AnyRow, report: Mer
         await target.connection.execute(update(GRADING).where(GRADING.c.id == mine.id).values(state=new))
 
 
-def _raters(ours: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, JSON]:
-    """Return what of our state is otherwise with the raters who came or left there: nothing, if none did."""
-    if not any(other.get(name) for name in ("joined", "retired", "returned")):
+def _raters(ours: Mapping[str, Any], other: Mapping[str, Any], back: Mapping[str, int]) -> dict[str, JSON]:
+    """Return what of our state is otherwise with the raters who came or left there: nothing, if none did.
+
+    `back`: who came back here, and when: that they had left before is no news.
+    """
+    if not other.get("joined") and not other.get("retired"):
         return {}
     known = {one["name"]: one for one in ours.get("joined", ())}
     further = [
@@ -75,21 +80,20 @@ def _raters(ours: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, JSON
         if one["name"] not in known or _alone(one) > _alone(known[one["name"]])
     ]  # fmt: skip
     joined = list((known | {one["name"]: one for one in further}).values())
-    back = _newest(ours, other, "returned")
-    left = _newest(ours, other, "retired")
-    retired = [one for one in left.values() if one["at_us"] > back.get(one["name"], {"at_us": -1})["at_us"]]
-    changed = {"joined": joined, "retired": retired, "seats": _seats(ours, other, retired)}
-    return changed | ({"returned": list(back.values())} if back else {})
+    here = {one["name"] for one in ours.get("retired", ())}
+    retired = [
+        *ours.get("retired", ()),
+        *(
+            one
+            for one in other.get("retired", ())
+            if one["name"] not in here and one["at_us"] > back.get(one["name"], -1)
+        ),
+    ]
+    return {"joined": joined, "retired": retired, "seats": _seats(ours, other, retired)}
 
 
-def _newest(ours: Mapping[str, Any], other: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """Return rater -> when they retired, or returned, last; ours first."""
-    found: dict[str, Any] = {}
-    for one in (*ours.get(what, ()), *other.get(what, ())):
-        known = found.get(one["name"])
-        if known is None or one["at_us"] > known["at_us"]:
-            found[one["name"]] = one
-    return found
+def _back(state: Mapping[str, Any]) -> dict[str, int]:
+    return {one["name"]: one["at_us"] for one in state.get("returned", ())}
 
 
 def _rejoined(state: Mapping[str, Any], names: Collection[str]) -> dict[str, JSON]:
