@@ -244,7 +244,7 @@ def _ranked(subsets: Sequence[int], condition: str) -> Draw:
             columns = (
                 answered, answered, (tiers * WEIGHTS).max(axis=1),
                 np.where(hits.any(axis=1), hits.argmax(axis=1) + 1, 0), tiers.max(axis=1), subset, place,
-                rare, subset == SUBSETS.index("RealClin"),
+                rare, subset == SUBSETS.index("RealClin"), np.zeros(cases), np.zeros(cases),
             )  # fmt: skip
             numbers = np.stack([np.asarray(one, dtype=np.float64) for one in columns], axis=1)
             found.append(table(numbers, (condition,)))
