@@ -16,7 +16,7 @@ demo: $(STAMP)
 	@cd $(DEMO) && $(BIN)/python $(abspath tools/demo.py)
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile
 
 perf: $(STAMP)
 	$(BIN)/python -m perf

@@ -78,6 +78,7 @@ def check_export(built: Built, file: Path) -> None:
     }
 
 
+@pytest.mark.slow
 async def test_many_units_score_and_export_exactly(tmp_path: Path) -> None:
     async with built_run(tmp_path, bulk_plan(120)) as built:
         assert await fill(built) == 120 * 4 + sum(

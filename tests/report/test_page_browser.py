@@ -19,6 +19,8 @@ from report.report_examples import REPORTS, figures_of
 from harness.report.figures import drawn
 from harness.report.html import page
 
+pytestmark = pytest.mark.slow
+
 PAGES = {**REPORTS, "wide": wide_report}
 UPRIGHT_PX, ACROSS_PX = 680, 1009
 """What A4 takes between its margins, at 96 pixels an inch."""
@@ -55,13 +57,7 @@ class Seen:
     axe: Any
 
 
-# Looks differ little by report: the hostile and the wide one are seen in all of them with the slow tests.
-QUICK = {"rich": LOOKS, "hostile": LOOKS[1:3], "wide": LOOKS[:1]}
-SEEN = [
-    pytest.param((name, look), id=f"{name}-{look}", marks=[] if look in QUICK[name] else pytest.mark.slow)
-    for name in PAGES
-    for look in LOOKS
-]
+SEEN = [pytest.param((name, look), id=f"{name}-{look}") for name in PAGES for look in LOOKS]
 
 
 @pytest.fixture(scope="module", params=SEEN)
@@ -258,9 +254,7 @@ def _shown(one: Opened, selector: str) -> int:
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "least", "tables"), [("wide", 5, 4), pytest.param("rich", 10, 4, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("name", "least", "tables"), [("wide", 5, 4), ("rich", 10, 4)])
 def test_every_printed_page_is_headed_by_the_warning(
     browser: Browser, written: Mapping[str, Path], tmp_path: Path, name: str, least: int, tables: int
 ) -> None:

@@ -76,6 +76,7 @@ def test_a_second_ctrl_c_stops_at_once_and_the_store_stays_sound(tmp_path: Path)
     assert outcomes(tmp_path) == {"valid": 8}
 
 
+@pytest.mark.slow
 def test_sigterm_is_taken_like_ctrl_c(tmp_path: Path) -> None:
     write_cases(tmp_path / "data", 10)
     with ScriptedServer(lambda arrival: delayed(right_answer(arrival), 0.3)) as server:
@@ -101,14 +102,14 @@ def start_two(tmp_path: Path) -> list[subprocess.Popen[Any]]:
 
 
 def test_two_processes_on_one_store_ask_each_request_once(tmp_path: Path) -> None:  # F25
-    write_cases(tmp_path / "data", 40)
+    write_cases(tmp_path / "data", 16)
     with ScriptedServer(lambda arrival: delayed(right_answer(arrival), 0.05)) as server:
         write_config(tmp_path, server.url)
         results = [finish(process) for process in start_two(tmp_path)]
         assert [done.code for done in results] == [0, 0], [done.err for done in results]
-        assert len(server.arrivals) == 40
+        assert len(server.arrivals) == 16
     assert results[0].out == results[1].out
-    assert outcomes(tmp_path) == {"valid": 40}
+    assert outcomes(tmp_path) == {"valid": 16}
 
 
 def test_status_tells_how_a_run_stands_and_why(tmp_path: Path) -> None:  # F43

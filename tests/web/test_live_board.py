@@ -241,6 +241,7 @@ async def test_words_of_a_killed_session_stand_until_its_answers_are_counted(tmp
         ]  # fmt: skip
 
 
+@pytest.mark.slow
 async def test_the_log_of_the_store_is_as_short_with_pages_as_without(tmp_path: Path) -> None:
     """While pages read all the time, the write-ahead log is folded into the file as ever."""
 

@@ -31,6 +31,8 @@ from harness.web.guard import Access
 from harness.web.serving import LOOPBACK, listen, serve
 from harness.web.viewing.site import viewer
 
+pytestmark = pytest.mark.slow
+
 CASES = 12
 SOME_DONE = re.compile(rf"[6-9] of {CASES} units done")
 MORE = re.compile(r"[3-6] more units have ended")
@@ -163,7 +165,6 @@ def test_a_run_is_browsed_while_it_runs(browser: Browser, tmp_path: Path) -> Non
         assert len(server.arrivals) == CASES
 
 
-@pytest.mark.slow
 def test_a_page_says_when_nobody_answers_it_any_more_and_keeps_focus_and_scroll_until_then(
     browser: Browser, tmp_path: Path
 ) -> None:
@@ -189,7 +190,6 @@ def test_a_page_says_when_nobody_answers_it_any_more_and_keeps_focus_and_scroll_
             assert finish(process).code == 0
 
 
-@pytest.mark.slow
 def test_live_pages_fit_any_width_and_have_nothing_serious_by_axe(browser: Browser, tmp_path: Path) -> None:
     if not AXE.is_file():
         pytest.skip("no axe-core: HARNESS_TEST_AXE names none")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from clip_examples import written_clip
 from media_site import case_with, looking, noted, request_with, saved
-from page_browser import DESK, LOOKS, Look, Opened, a_browser, axe
+from page_browser import DESK, Look, Opened, a_browser, axe
 from playwright.sync_api import Browser, Page
 from site_checks import PAGE_LOOKS
 from starlette.applications import Starlette
@@ -28,11 +28,10 @@ from harness.web.media import case_files
 from harness.web.viewing.differences import difference
 from harness.web.viewing.library import Library
 
-QUICK = {("images", LOOKS[1]), ("clip", LOOKS[2])}
+pytestmark = pytest.mark.slow
+
 LOOKED_AT = [
-    pytest.param(case, look, id=f"{case}-{look}", marks=[] if (case, look) in QUICK else pytest.mark.slow)
-    for case in ("images", "clip")
-    for look in PAGE_LOOKS
+    pytest.param(case, look, id=f"{case}-{look}") for case in ("images", "clip") for look in PAGE_LOOKS
 ]
 DAYLIGHT = Look(*DESK, dark=False)
 TEXT = "The marked area shows a dark spot in the upper right part of the liver. " * 12
