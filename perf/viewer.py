@@ -15,11 +15,9 @@ from pathlib import Path
 
 import httpx
 
-from harness.cache.store import Store
 from harness.web.guard import Access
 from harness.web.viewing.filters import Filters, units_link
-from harness.web.viewing.library import Library
-from harness.web.viewing.site import viewer
+from harness.web.viewing.present_store import PresentStore, lasting_viewer
 
 UNITS = 100_000
 MODELS = 10
@@ -61,25 +59,23 @@ def views(model: str) -> dict[str, Filters]:
 
 async def measure(place: str) -> bool:
     """Print one line a page; True if all of them met the budget."""
-    async with await Store.open(place, create=False, only_read=True) as store:
-        library = Library(store)
-        async with library.opened():
-            start, cpu = time.perf_counter(), time.process_time()
-            index = await library.index("latest")
-            print(
-                f"{len(index):,} units; the index, before the link: {time.perf_counter() - start:.2f} s, ",
-                end="",
-            )
-            print(f"{time.process_time() - cpu:.2f} s of CPU")
-            while index.reading[0] < index.reading[1]:  # noqa: ASYNC110
-                await asyncio.sleep(0.5)  # nothing tells that all were read
-            print(f"all answers read after {time.perf_counter() - start:.0f} s, a little at a time")
-            transport = httpx.ASGITransport(viewer(store, Access(None), library))
-            async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
-                met = [
-                    await _page(client, index.stored.run.name, *one)
-                    for one in views(index.layout.models[0]).items()
-                ]
+    async with PresentStore.at(place, print) as present:
+        start, cpu = time.perf_counter(), time.process_time()
+        index = await present.library.index("latest")
+        print(
+            f"{len(index):,} units; the index, before the link: {time.perf_counter() - start:.2f} s, ",
+            end="",
+        )
+        print(f"{time.process_time() - cpu:.2f} s of CPU")
+        while index.reading[0] < index.reading[1]:  # noqa: ASYNC110
+            await asyncio.sleep(0.5)  # nothing tells that all were read
+        print(f"all answers read after {time.perf_counter() - start:.0f} s, a little at a time")
+        transport = httpx.ASGITransport(lasting_viewer(present, Access(None)))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            met = [
+                await _page(client, index.stored.run.name, *one)
+                for one in views(index.layout.models[0]).items()
+            ]
     print(f"memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB at most")
     return all(met)
 

@@ -13,11 +13,15 @@ from pathlib import Path
 from typing import TypeVar
 
 import httpx
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from harness.cache.store import Store
+from harness.web.application import application, within
 from harness.web.guard import Access
 from harness.web.links import link
-from harness.web.viewing.site import viewer
+from harness.web.viewing.library import Library
+from harness.web.viewing.site import Pages
 
 Query = str | int | tuple[str, ...] | None
 Result = TypeVar("Result")
@@ -91,13 +95,21 @@ class _Reader(HTMLParser):
 
 
 @asynccontextmanager
+async def pages_of(store: Store, library: Library | None = None) -> AsyncIterator[Starlette]:
+    """Give the pages of an open store as those of a place are built, without the look whether it is there."""
+    pages = Pages(store, library)
+    try:
+        yield application([Mount("", app=within(pages.routes))], Access(None), home="/")
+    finally:
+        await pages.close()
+
+
+@asynccontextmanager
 async def viewing(store: Store) -> AsyncIterator[Viewing]:
     """Give the viewer of a store, without a token."""
-    app = viewer(store, Access(None))
-    transport = httpx.ASGITransport(app=app)
     async with (
-        app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:1") as client,
+        pages_of(store) as app,
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:1") as client,
     ):
         yield Viewing(client)
 

@@ -52,6 +52,15 @@ def kept(person: Person, count: int) -> None:
     person.opened.page.locator(".state .kept").nth(count - 1).wait_for()
 
 
+def rows_of_options(person: Person) -> set[tuple[int, ...]]:
+    """Return how many options stand in each row of a question, for all questions of the sheet."""
+    tops = person.opened.run(
+        """[...document.querySelectorAll('.options')].map((one) =>
+            [...one.children].map((option) => Math.round(option.getBoundingClientRect().top)))"""
+    )
+    return {tuple(of.count(top) for top in sorted(set(of))) for of in tops}
+
+
 @contextmanager
 def lost_answers(person: Person) -> Iterator[None]:
     """Let no answer reach the server within the block."""
@@ -156,6 +165,7 @@ def test_keys_lead_around(browser: Browser, site: GradingSite) -> None:
         ]:
             alice.press(keys)
             page.wait_for_url(f"**{ending}")
+        page.click("main h1")  # which leaves the focus with nothing that a key presses
         alice.press("Enter")
         page.wait_for_url("**/sheet/1")
         alice.press("ArrowRight", "ArrowRight", "Space")
@@ -168,6 +178,9 @@ def test_keys_lead_around(browser: Browser, site: GradingSite) -> None:
         page.get_by_role("dialog").wait_for()
         listed = page.inner_text("dialog")
         assert "answer the question at hand" in listed and "write a comment" in listed
+        page.locator(".keys").evaluate("(hints) => { hints.style.display = 'none'; }")  # as without a mouse
+        alice.press("?", "?")
+        assert page.inner_text("dialog") == listed
         alice.press("2")
         assert grades(site) == [("tier_1", 2)]
         assert alice.opened.said == []
@@ -349,3 +362,7 @@ def test_a_phone_shows_the_case_above_the_questions(browser: Browser, site: Grad
         assert case is not None and work is not None
         assert case["y"] + case["height"] <= work["y"] and case["y"] < 200
         assert alice.opened.run("window.scrollY") == 0
+        assert rows_of_options(alice) == {(1, 1, 1, 1)}
+        for width, rows in [(700, {(4,)}), (1280, {(4,)})]:
+            alice.opened.page.set_viewport_size({"width": width, "height": 900})
+            assert rows_of_options(alice) == rows, width

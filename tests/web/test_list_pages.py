@@ -13,17 +13,17 @@ import pytest
 from bulk_run import bulk_plan, fill
 from postgres_server import PostgresServer
 from stored_run_builder import FILLING, SCALING, Built, Plan, answer, build, built_run, case
+from web_viewing import pages_of
 
 from harness.benchmarks.triage.task import Triage
 from harness.cache.rows import UnitId
 from harness.cache.store import Store
 from harness.offline.score import score_run
 from harness.outcomes import UnitOutcome
-from harness.web.guard import Access
 from harness.web.links import Query, link
 from harness.web.viewing.filters import FACETS, Filters, units_link
+from harness.web.viewing.index_reading import IndexReader
 from harness.web.viewing.library import Library
-from harness.web.viewing.site import viewer
 
 HOSTILE = (
     "<script>alert(1)</script>", "a/b?c&d=e#f%20g+h", "nul\0here", "\ud800lone", "\u202eabc", "x" * 10_000,
@@ -68,10 +68,9 @@ def query(link: str) -> Query:
 
 async def opened(store: Store) -> AsyncIterator[Pages]:
     library = Library(store)
-    transport = httpx.ASGITransport(viewer(store, Access(None), library))
     async with (
-        library.opened(),
-        httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client,
+        pages_of(store, library) as app,
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client,
     ):
         yield Pages(client)
 
@@ -213,6 +212,22 @@ async def test_a_list_shows_what_answers_begin_with_and_whether_they_are_right(
     assert Filters.carried(query(links(page, "/unit")[0])) == Filters(outcome=("unparsable",))
     nothing = await pages.get(units_link("night", Filters(text="qqqzzz")))
     assert "No unit of this run fits" in nothing and total(nothing) == 0
+
+
+async def test_a_list_of_answers_that_are_still_being_read_says_so_and_counts_nothing_yet(
+    bulk: tuple[Built, Pages], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def later(reader: IndexReader, *, scores: bool) -> None:
+        """Read nothing yet."""
+
+    monkeypatch.setattr(IndexReader, "fill", later)
+    _, pages = bulk
+    for _ in range(400):
+        early = await pages.get(units_link("night", Filters(right=("yes",))))
+        if "One moment" not in early:
+            break
+    assert "still reading" in early and "not known before" in early and "every 2s" in early
+    assert "No unit of this run fits" not in early and "<strong>0</strong>" not in early
 
 
 async def test_beginnings_stand_in_one_line_so_that_their_two_lines_hold_words(

@@ -79,6 +79,17 @@ def test_rows_pages_search_and_filters_by_keyboard_alone(chromium: object, site:
     assert page.evaluate("document.activeElement.id") == "text"
     assert page.url.endswith("text=case-00010")
     page.keyboard.press("Escape")
+    assert page.evaluate("[document.activeElement.tagName, document.querySelector('#text').value]") == [
+        "BODY",
+        "case-00010",
+    ]
+    page.keyboard.press("/")
+    page.keyboard.type("case-00010")
+    for key in ("Enter", "j", "j", "k"):  # faster than the list comes: nothing of it is typed or lost
+        page.keyboard.press(key)
+    expect(page.locator("[data-key-item]:focus")).to_have_text("case-000101")
+    expect(page.locator(".count strong").first).to_have_text("40")
+    assert page.locator("#text").input_value() == "case-00010"
     page.locator(".choice", has_text="beta").press("Enter")
     expect(page.locator(".count strong").first).to_have_text("10")
     assert "model=beta" in page.url and "text=case-00010" in page.url

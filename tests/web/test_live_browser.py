@@ -26,10 +26,9 @@ from sweep_kit import (
     write_config,
 )
 
-from harness.cache.store import Store
 from harness.web.guard import Access
 from harness.web.serving import LOOPBACK, listen, serve
-from harness.web.viewing.site import viewer
+from harness.web.viewing.present_store import PresentStore, lasting_viewer
 
 pytestmark = pytest.mark.slow
 
@@ -49,12 +48,13 @@ def served(place: Path) -> Iterator[str]:
     """Serve the viewer of a store from a thread; gives its address."""
     listening = listen(LOOPBACK, 0)
     ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+    said: list[str] = []
 
     async def work() -> None:
         stop = asyncio.Event()
-        async with await Store.open(str(place), create=False, only_read=True) as store:
+        async with PresentStore.at(str(place), said.append) as present:
             ready.set_result((asyncio.get_running_loop(), stop))
-            await serve(viewer(store, Access(None)), listening, stop=stop)
+            await serve(lasting_viewer(present, Access(None)), listening, stop=stop)
 
     thread = threading.Thread(target=lambda: asyncio.run(work()), name="viewer")
     thread.start()

@@ -69,6 +69,19 @@ async def test_keys_lead_to_the_same_columns_of_the_next_case(tmp_path: Path) ->
     assert (page.key("m") or "").startswith("/unit?")
 
 
+async def test_from_a_search_keys_stay_within_it_and_its_words_are_marked(tmp_path: Path) -> None:
+    cases = [with_image(f"{'seen' if number % 2 else 'other'}-{number}", FILLING) for number in range(6)]
+    async with built_run(tmp_path, Plan(cases, models=("m1", "m2"))) as built, viewing(built.store) as view:
+        among = "text=seen-&model=m2"
+        page = await view.page("/case", run="test-run", case="seen-3", among=among)
+        left_out = await view.page("/case", run="test-run", case="other-2", among=among)
+        last = await view.page(page.key("j") or "")
+    assert "case=seen-5" in (page.key("j") or "") and "case=seen-1" in (page.key("k") or "")
+    assert last.key("j") is None and columns(last) == ["m1", "m2"]
+    assert "case=seen-1" in (left_out.key("j") or "") and left_out.key("k") is None
+    assert "<mark" in page.html and "<mark" not in left_out.html
+
+
 async def test_of_many_models_some_are_shown_and_all_can_be_chosen(tmp_path: Path) -> None:
     plan = Plan([with_image("c1")], models=MANY)
     async with built_run(tmp_path, plan) as built, viewing(built.store) as view:

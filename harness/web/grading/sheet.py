@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -15,6 +16,10 @@ SUBJECT: Final = (1_000, 300)
 """The same of a text that stands beside its question."""
 _SHORT: Final = 20
 """Characters up to which options stand beside each other."""
+_OPTION_REM: Final = 3.5
+_LETTER_REM: Final = 0.45
+_MOST_ROOM_REM: Final = 40
+"""Width of an option around its words, and of a letter (grading.css); the widest row that is looked for."""
 _FORTH: Final = ("n", "j")
 _BACK: Final = ("p", "k")
 """Keys for the next sheet and the one before, where no option has them."""
@@ -36,6 +41,16 @@ class Asked:
     def worded(self) -> bool:
         """Tell whether the options are sentences, which stand below each other."""
         return any(len(option.label) > _SHORT for option in self.options)
+
+    @property
+    def room(self) -> int:
+        """Return the width, in rem and a multiple of 4, from which on the options stand in one row.
+
+        Estimated from their longest words, between which a label may go on in a line of its own.
+        """
+        words = [max(map(len, option.label.split()), default=0) for option in self.options]
+        need = sum(_OPTION_REM + _LETTER_REM * length for length in words)
+        return min(math.ceil(need / 4) * 4, _MOST_ROOM_REM)
 
     @property
     def label(self) -> str:

@@ -37,7 +37,10 @@
   }
   const start = find("[data-start]");
   document.addEventListener("keydown", (event) => {
-    if (start && event.key === "Enter" && event.target === document.body && !event.repeat) start.click();
+    // A click beside everything gives the focus to main.
+    const free = event.target === document.body || event.target === find("main");
+    const plain = !event.ctrlKey && !event.altKey && !event.metaKey && !event.isComposing && !event.repeat;
+    if (start && event.key === "Enter" && free && plain && !find("dialog[open]")) start.click();
   });
   if (!form) return;
 

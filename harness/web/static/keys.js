@@ -15,8 +15,11 @@
     try { on ? localStorage.removeItem(OFF) : localStorage.setItem(OFF, "1"); } catch { /* not kept, then */ }
   };
   const keysOf = (element) => element.dataset.key.split(" ").filter(Boolean).map((key) => (key === "Space" ? " " : key));
+  // What only hints at a key is told of wherever a keyboard is, also where hints are not shown (app.css: hover).
+  const told = (element) => seen(element) || element.closest(".keys:not([hidden])") !== null;
   const seen = (element) => element.checkVisibility() && !element.disabled && element.getAttribute("aria-disabled") !== "true";
   const all = () => [...document.querySelectorAll("[data-key]")].filter(seen);
+  const listed = () => [...document.querySelectorAll("[data-key]")].filter(told);
   const items = () => [...document.querySelectorAll("[data-key-list] [data-key-item]")].filter(seen);
   const label = (element) => {
     const words = element.cloneNode(true);
@@ -77,7 +80,7 @@
     title.textContent = "Keys of this page";
     const list = document.createElement("dl");
     list.className = "key-list";
-    for (const element of all()) entry(list, keysOf(element), label(element));
+    for (const element of listed()) entry(list, keysOf(element), label(element));
     if (items().length) {
       if (!find("j")) entry(list, ["j"], "next in the list");
       if (!find("k")) entry(list, ["k"], "previous in the list");
@@ -103,14 +106,45 @@
     close.focus();
   };
 
+  // Enter in the search gives the focus to its list; keys that are pressed before the list is there wait for it.
+  let waiting = null;
+  const take = (key) => {
+    if (key === "Enter") document.activeElement.click();
+    else step(key === "j" ? 1 : -1);
+  };
+  document.addEventListener("submit", (event) => {
+    if (!event.target.matches("form[role=search][hx-get]") || !event.defaultPrevented) return;
+    waiting = [];
+    document.activeElement.blur();
+  });
+  document.addEventListener("htmx:afterSettle", (event) => {
+    if (!waiting || event.detail.requestConfig.triggeringEvent?.type !== "submit") return;
+    const keys = waiting;
+    waiting = null;
+    if (document.activeElement === document.body && step(1)) keys.forEach(take);
+  });
+  for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
+    document.addEventListener(failure, () => { waiting = null; });
+  }
+
   const find = (key) => all().find((element) => keysOf(element).includes(key));
 
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing || event.repeat || event.ctrlKey || event.altKey || event.metaKey) return;
     const at = event.target instanceof Element ? event.target : document.body;
     const open = document.querySelector("dialog[open]");
+    if (event.key === "Escape" && !open && at.matches("input") && at.closest(FIELD)) {
+      at.blur();
+      event.preventDefault();
+      return;
+    }
     if (open || at.closest(FIELD)) {
       if (open && event.key === "?" && !at.closest(FIELD)) open.close();
+      return;
+    }
+    if (waiting && at === document.body && ["j", "k", "Enter"].includes(event.key)) {
+      if (event.key === "Enter" || !off()) waiting.push(event.key);
+      event.preventDefault();
       return;
     }
     if ((event.key.startsWith("Arrow") || event.key === " ") && at.closest(MOVES)) return;

@@ -24,6 +24,8 @@ Result = TypeVar("Result")
 
 PATIENCE_S: Final = 0.2
 """How long a page waits for an index that is being read."""
+_TRIES: Final = 10
+"""How often a patient page asks for an index, each time as long as any page waits."""
 KEPT_S: Final = 10.0
 """How long what came later than a page waits is kept for those who ask again: it shows a moment gone by."""
 
@@ -86,6 +88,14 @@ class Library:
             return self._seen.get(reference)
         self._seen[reference] = found
         return found
+
+    async def patiently(self, reference: str) -> UnitIndex | None:
+        """Return the same as `soon`, for a page that can wait longer for it than for what it is about."""
+        for _ in range(_TRIES):
+            index = await self.soon(reference)
+            if index is not None:
+                return index
+        return None
 
     async def summaries(self) -> Sequence[RunSummary] | None:
         """Return all runs in a few words, the latest first; as they were seen last, where it takes long.

@@ -230,7 +230,7 @@ class PresentStore:
 
 def lasting_viewer(present: PresentStore, access: Access) -> Starlette:
     """Return the viewer of a place, as long as `present` is open."""
-    return application([Mount("", app=present)], access)
+    return application([Mount("", app=present)], access, home="/")
 
 
 async def _is_same(store: Store, before: _Opened) -> bool:

@@ -15,6 +15,7 @@ from starlette.routing import Route
 from harness.cache.rows import UnitId
 from harness.errors import HarnessError
 from harness.offline.stored_run import StoredRun
+from harness.web.found_words import finding
 from harness.web.links import Query, link
 from harness.web.media.shown import case_media
 from harness.web.pages import page
@@ -87,7 +88,8 @@ def routes(library: Library) -> list[Route]:
             return RedirectResponse(_of_form(query), 303)
         stored = await library.stored(query.one("run") or "latest")
         values = await _values(library, reader, stored, query)
-        return page("viewing/templates/side_by_side.html", **values)
+        with finding(Filters.carried(query).words()):
+            return page("viewing/templates/side_by_side.html", **values)
 
     return [Route("/case", case)]
 
@@ -102,7 +104,7 @@ async def _values(library: Library, reader: UnitReader, stored: StoredRun, query
     ]
     unit, run = choice.unit, stored.run.name
     found = stored.case_index.case(stored.case_index.place(unit.case_id))
-    before, after = await asyncio.to_thread(_around, stored, unit)
+    before, after = await _cases_around(library, stored, unit, filters)
     shown = await asyncio.to_thread(case_shown, stored, found, unit.condition)
 
     def to(case_id: str | None) -> str | None:
@@ -119,7 +121,7 @@ async def _values(library: Library, reader: UnitReader, stored: StoredRun, query
         "most": MOST_COLUMNS,
         "columns": columns,
         "case": shown,
-        "fields": {name: beginning(text) for name, text in found.fields.items()},
+        "fields": {name: beginning(text, words=filters.words()) for name, text in found.fields.items()},
         "reference": beginning(readable(dict(found.reference))),
         "reference_shown": reference_of(stored, found, unit.condition),
         "signs": _signs(columns),
@@ -194,6 +196,19 @@ def _signs(columns: Sequence[Column]) -> dict[str, bool]:
         "labels": any(isinstance(part, Labels) and part.answered for part in parts),
         "texts": any(isinstance(part, Texts) and part.difference is not None for part in parts),
     }
+
+
+async def _cases_around(
+    library: Library, stored: StoredRun, unit: UnitId, filters: Filters
+) -> tuple[str | None, str | None]:
+    """Return the cases before and after a unit's in the list that it was reached from.
+
+    Neither, where that list takes longer to read than a page may wait: others would be wrong.
+    """
+    if filters == Filters():
+        return await asyncio.to_thread(_around, stored, unit)
+    index = await library.patiently(stored.run.name)
+    return (None, None) if index is None else await index.cases_around(unit, filters)
 
 
 def _around(stored: StoredRun, unit: UnitId) -> tuple[str | None, str | None]:

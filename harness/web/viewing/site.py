@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
-from starlette.applications import Starlette
-
 from harness.cache.store import Store
-from harness.web.application import application
-from harness.web.guard import Access
 from harness.web.media import case_files
 from harness.web.viewing import exchanges, live, run_page, runs, side_by_side, unit_page, units
 from harness.web.viewing.library import Library
@@ -31,20 +24,3 @@ class Pages:
         """End what reads the store beside the pages."""
         await self._board.close()
         await self.library.ended()
-
-
-def viewer(store: Store, access: Access, library: Library | None = None) -> Starlette:
-    """Return the viewer of one open store, which stays the caller's to close; `library`: one at hand.
-
-    `harness.web.viewing.present_store` is that of a place.
-    """
-    pages = Pages(store, library)
-
-    @asynccontextmanager
-    async def around() -> AsyncIterator[None]:
-        try:
-            yield
-        finally:
-            await pages.close()
-
-    return application(pages.routes, access, around, home="/")

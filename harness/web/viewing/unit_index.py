@@ -147,6 +147,22 @@ class UnitIndex:
         after = self.layout.unit(int(rows[place + 1])) if place + 1 < len(rows) else None
         return Neighbours(before, after, place + 1, len(rows))
 
+    async def cases_around(self, unit: UnitId, filters: Filters) -> tuple[str | None, str | None]:
+        """Return the cases before and after a unit's among those of which filters leave any unit.
+
+        They come in the order of their first units; those that the unit's condition is not asked of are left
+        out. Of a case that the filters leave out, the one after is the first of them.
+        """
+        rows = (await self.look(filters, facets=False)).rows
+        cases, asked = self.layout.cases, set(self.stored.places(unit.condition))
+        places = [place for place in dict.fromkeys(self.layout.place[rows].tolist()) if place in asked]
+        wanted = cases.place(unit.case_id)
+        if wanted not in places:
+            return None, cases.id(places[0]) if places else None
+        at = places.index(wanted)
+        before = cases.id(places[at - 1]) if at else None
+        return before, cases.id(places[at + 1]) if at + 1 < len(places) else None
+
     def _look(self, filters: Filters, facets: bool) -> Looked:
         columns = self.columns
         chosen = Chosen(filters, self.layout, columns, self.strata, self.texts.having(filters.words()))

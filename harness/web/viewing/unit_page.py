@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -33,9 +33,6 @@ from harness.web.viewing.unit_grades import UnitGrades, about, unit_grades
 from harness.web.viewing.unit_index import Neighbours
 from harness.web.viewing.unit_scores import UnitValue, unit_values
 from harness.web.viewing.unit_standing import open_sessions, standing
-
-_TRIES: Final = 10
-"""How often the index of a run is asked for, each time as long as a page may wait for it."""
 
 
 def routes(library: Library) -> list[Route]:
@@ -106,11 +103,8 @@ async def _neighbours(
     library: Library, run: str, unit: UnitId, filters: Filters
 ) -> Neighbours | None:
     """Return where a unit stands in its list; None while that takes longer than a page may wait."""
-    for _ in range(_TRIES):
-        index = await library.soon(run)
-        if index is not None:
-            return await index.neighbours(unit, filters)
-    return None
+    index = await library.patiently(run)
+    return None if index is None else await index.neighbours(unit, filters)
 
 
 def _shown(

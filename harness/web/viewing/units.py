@@ -82,6 +82,7 @@ async def _values(
     library: Library, run: Run, index: UnitIndex, filters: Filters, number: int
 ) -> Mapping[str, Any]:
     """Return all that the template shows: the rows of a page are read first, as far as a page may wait."""
+    read, ended = index.reading  # before what is chosen by it: who reads on meanwhile changes no count here
     looked = await index.look(filters)
     total = len(looked.rows)
     pages = max(1, -(-total // PAGE))
@@ -105,6 +106,8 @@ async def _values(
         "late": any(index.unknown(row, headline=True) for row in rows),
         **_links(run, filters, number, pages),
         **_columns(run, index, looked, filters),
+        "ended": ended,
+        "unread": ended - read if _needs_reading(filters) else 0,
     }
 
 
@@ -127,7 +130,6 @@ def _links(run: Run, filters: Filters, number: int, pages: int) -> Mapping[str, 
 
 def _columns(run: Run, index: UnitIndex, looked: Looked, filters: Filters) -> Mapping[str, Any]:
     """Return what is chosen and may be, which columns there are, and what is not known yet."""
-    read, ended = index.reading
     return {
         "facets": facets_shown(run.name, index, looked, filters),
         "chosen": list(chosen(run.name, filters)),
@@ -136,9 +138,7 @@ def _columns(run: Run, index: UnitIndex, looked: Looked, filters: Filters) -> Ma
         "value_head": _value_head(index),
         "unscored": _unscored(index),
         "quoted": shlex.quote(run.name),
-        "ended": ended,
         "is_open": any_open(index.stored.sessions),
-        "unread": ended - read if read < ended and _needs_reading(filters) else 0,
         "left_out": index.texts.left_out if filters.words() else 0,
     }
 
