@@ -6,11 +6,17 @@ Of `graded` in the scores, see `harness.offline.grading_progress`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Any, Final, TypeAlias
 
 from harness.phrases import count, listed
 
 Json: TypeAlias = Mapping[str, Any]
+
+NO_GRADE: Final = "no grade that counts"
+"""What the reason of a number says that lacks grades."""
+
+CONSENSUS: Final = "consensus"
 
 _MADE: Final = {
     "consensus": "by consensus",
@@ -86,6 +92,9 @@ def graded_told(task: Json) -> Iterator[str]:
             f"{count(partly, 'answer')} count by what some raters say: no grading here says that the others "
             "were to grade them too"
         )
+    goes_on = grading_goes_on(task)
+    if goes_on is not None:
+        yield goes_on
     made = ", ".join(f"{n:,} {_MADE[how]}" for how, n in task["made"].items())
     yield f"what counts: {task['counts']}" + (f"; grades that count: {made}" if made else "")
 
@@ -129,5 +138,62 @@ def _drawn(task: Json) -> str:
             of = count(one["drawn_from"], "answer")
             what = f"a random sample of {one['answers']:,} from {of}, drawn by seed {one['seed']}"
         left = f"; retired: {listed(one['retired'])}" if one["retired"] else ""
-        told.append(f"grading {one['name']} ({listed(one['raters'])}{left}), {what}")
+        told.append(f"grading {one['name']} ({listed(one['raters'])}{left}), {what}{_opened(one)}")
     return "; ".join(told)
+
+
+def _opened(grading: Json) -> str:
+    """Say that full grading was opened though raters did not agree as was asked, and why."""
+    return "".join(
+        f"; full grading was opened {'' if one['rater'] is None else 'to ' + one['rater'] + ' '}below the "
+        f"threshold: {one['reason']}"
+        for one in grading.get("opened_by_hand", ())
+    )
+
+
+def grading_goes_on(task: Json) -> str | None:
+    """Return how to finish what raters of `harness grade` have not; None where nothing is open."""
+    left = task["to_grade"] - of_all(task)
+    if not task["gradings"] or not (left or task["disputed"]):
+        return None
+    names = " or ".join(f"`harness grade {quote(one['name'])}`" for one in task["gradings"])
+    settles = "; its consensus link settles what is in dispute" if task["disputed"] else ""
+    return f"{names} goes on with this grading{settles}"
+
+
+def other_grades(score: Json) -> Iterator[tuple[str, str]]:
+    """Yield which steps have grades of more answers than those that count here, each with the command."""
+    for one in (score.get("grading") or {}).get("other_steps", ()):
+        model = f"the {'SIMULATED ' if one['simulated'] else ''}model {one['model']}"
+        of = count(one["usable"], "usable answer")
+        have = f"{one['graded']:,} of {of} have grades of {model}, {one['counted']:,} those that count here"
+        told = f"OTHER GRADES ARE STORED: {have}; scored by that model's:"
+        yield told, f"harness score {quote(score['run']['name'])} --grades {quote(one['name'])}"
+
+
+def ungraded_advice(score: Json) -> str | None:
+    """Return how answers come to grades, where some have none and nothing else is said of how."""
+    grading = score.get("grading")
+    reasons = (row["as_answered"].get("score", {}).get("reason") for row in score["rows"])
+    if grading is None or not any(reason and NO_GRADE in reason for reason in reasons):
+        return None
+    if grading["by"] == "model":
+        return f"ask {grading['model']} once more for what it gave no grade (`--again unparsable,truncated`)"
+    if grading["others"] or any(task["gradings"] for task in score.get("graded", ())):
+        return None
+    return (
+        "answers without a grade: let people grade (`harness grade`), import grades "
+        "(`harness grades import`), or ask a model (`harness step grade`)"
+    )
+
+
+def people_told(grading: Json, graded: Sequence[Json]) -> str:
+    """Return whose grades those of people are: given in `harness grade`, or imported from elsewhere."""
+    gradings = [one for task in graded for one in task["gradings"]]
+    here = {rater for one in gradings for rater in (*one["raters"], *one["retired"], CONSENSUS)}
+    own = [rater for rater in grading["raters"] if rater in here]
+    elsewhere = [rater for rater in grading["raters"] if rater not in here]
+    return "; ".join([
+        *([f"people's ({', '.join(own)})"] if own else []),
+        *([f"imported, of {', '.join(elsewhere)}"] if elsewhere or not own else []),
+    ])  # fmt: skip

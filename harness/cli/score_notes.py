@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from harness.benchmarks.raters import RESOLVED
 from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.scored import MetricColumn, ScoreTable
 from harness.cli.score_words import Json, shown_name, some, wrap
-from harness.graded_words import graded_told, rows_told
-from harness.phrases import IMPORTED_NOTE, count
+from harness.graded_words import graded_told, people_told, rows_told, ungraded_advice
+from harness.phrases import IMPORTED_NOTE, count, listed
 from harness.report.rounding import rounded
 
 
@@ -50,6 +51,9 @@ def notes(score: Json, shown: Sequence[str], unseen: Sequence[str], width: int) 
             yield from wrap(note, width)
         for note in rows_told(task):
             yield from wrap(f"  {note}", width, indent="    ")
+    advice = ungraded_advice(score)
+    if advice is not None:
+        yield from wrap(advice, width)
     if score["imported"]:
         yield from wrap(IMPORTED_NOTE, width)
     repeats, gaps = score["repeats"], len(score["gaps"])
@@ -92,11 +96,12 @@ def _grading(grading: Json | None, graded: Sequence[Json]) -> Iterator[str]:
     """Say whose grades entered the numbers, and which did not count."""
     if grading is None:
         return
-    others = f"; to be had by --grades: {some(grading['others'])}" if grading["others"] else ""
+    others = f"; to be had by --grades: {listed(grading['others'], 5)}" if grading["others"] else ""
     raters = ", ".join(grading["raters"])
     match grading["by"]:
         case "imported":
-            yield f"grades: imported, of {raters}{others}"
+            told = people_told(grading, graded)
+            yield f"grades: {told}{' (--grades imported)' if 'people' in told else ''}{others}"
         case "model":
             who = f"{raters}, a SIMULATED model" if grading["simulated"] else f"the model {raters}"
             yield f"grades: given by {who}, NOT by people (step {grading['step']!r}){others}"
@@ -204,6 +209,7 @@ def agreement(score: Json, width: int) -> Iterator[str]:
     for rater, found in compared.get("raters", {}).items():
         judged = found["n_graded"] - found["not_judged"]
         what = "graded answers" if score["repeats"] == 1 else "verdicts on graded answers"
+        what += ", those that one person alone graded among them" if rater == RESOLVED else ""
         yield from _compared(f"with {rater}", found, f"{judged} of {found['n_graded']} {what}", width)
     for pair, found in compared.get("between_people", {}).items():
         what = "answers that both of them graded"

@@ -10,8 +10,8 @@ from itertools import chain
 from harness.benchmarks.registry import get_benchmark
 from harness.benchmarks.scored import MetricColumn, ScoreTable
 from harness.cli.score_notes import agreement, below, notes, without_value
-from harness.cli.score_words import Json, shown_name, wrap
-from harness.graded_words import graded_warnings
+from harness.cli.score_words import Json, printable, shown_name, wrap
+from harness.graded_words import graded_warnings, other_grades
 from harness.offline.score_ranking import UNRANKED
 from harness.phrases import count, grader, llm_graded, no_evidence
 from harness.report.rounding import rounded, worded
@@ -89,6 +89,9 @@ def _heading(score: Json, width: int) -> Iterator[str]:
         yield from wrap(f"*** {llm_graded([graded_by])} ***", width)
     for warning in graded_warnings(score.get("graded", ())):
         yield from wrap(f"*** {warning} ***", width)
+    for told, command in other_grades(score):
+        yield from wrap(f"*** {told}", width)
+        yield f"  {printable(command)}"
 
 
 def _conditions(score: Json) -> Sequence[str]:

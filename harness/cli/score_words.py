@@ -26,8 +26,8 @@ def some(ids: Iterable[Any]) -> str:
 
 
 def wrap(text: str, width: int, indent: str = "  ") -> list[str]:
-    """Return a text in lines of at most `width` columns."""
-    return textwrap.wrap(printable(text), width, subsequent_indent=indent)
+    """Return a text in lines of at most `width` columns; no name is broken at a hyphen."""
+    return textwrap.wrap(printable(text), width, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def printable(text: str) -> str:

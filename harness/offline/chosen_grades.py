@@ -141,6 +141,11 @@ async def chosen_grades(store: Store, stored: StoredRun, wanted: str | None) -> 
     return await _of_step(store, step, tuple(way for way in ways if way != step.run.name))
 
 
+async def grades_of_others(store: Store, stored: StoredRun) -> list[ChosenGrades]:
+    """Return what the model of each step that grades a run said of it."""
+    return [await _of_step(store, step, ()) for step in grading_steps(stored, await store.runs())]
+
+
 def scored_questions(stored: StoredRun) -> Mapping[str, Question]:
     """Return the questions whose grades enter a run's numbers: of a step those about its own answers."""
     benchmark = stored.benchmark

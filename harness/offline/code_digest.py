@@ -114,6 +114,7 @@ SCORES = (
     "offline/kept_units.py",
     "offline/model_units.py",
     "offline/new_answers.py",
+    "offline/other_grades.py",
     "offline/people_agreement.py",
     "offline/references.py",
     "offline/row_units.py",

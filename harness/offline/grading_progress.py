@@ -191,6 +191,7 @@ class _Task:
 def _grading_json(one: KnownGrading) -> JSON:
     plan = one.plan
     drawn_from = len(plan.items) + plan.not_graded.get(NOT_DRAWN, 0)
+    by_hand = _opened_by_hand(one)
     return {
         "name": one.name,
         "raters": sorted(one.raters.intersection(one.roster.active)),
@@ -200,7 +201,17 @@ def _grading_json(one: KnownGrading) -> JSON:
         "seed": plan.seed,
         "conditions": list(plan.conditions),
         "models": list(plan.models),
+        **({"opened_by_hand": by_hand} if by_hand else {}),
     }
+
+
+def _opened_by_hand(one: KnownGrading) -> list[JSON]:
+    """Return to whom full grading was opened below the threshold, and why; None: to all."""
+    state = one.roster.state
+    opened = [(None, state.opened), *((late.name, late.opened) for late in state.joined)]
+    return [
+        {"rater": name, "reason": how.reason} for name, how in opened if how is not None and how.by == "lead"
+    ]
 
 
 async def grading_progress(

@@ -22,6 +22,7 @@ from harness.offline.kept_score import KeptScore
 from harness.offline.kept_units import KeptUnits
 from harness.offline.model_units import ANSWERED, ModelUnits, numbers_of, scored_together, targets
 from harness.offline.new_answers import new_answers
+from harness.offline.other_grades import OtherGrades, other_grades
 from harness.offline.people_agreement import people_agreement
 from harness.offline.references import References, correct_references
 from harness.offline.replay import ReplayedUnit, Replayer
@@ -77,13 +78,16 @@ async def score_stored(
         corrected=None if corrected is None else references,
     )  # fmt: skip
     grading = await chosen_grades(store, stored, grades)
+    others = await other_grades(store, stored, grading, grades)
     units = KeptUnits()
     effort = Effort(stored)
     with stored.benchmark.prepared(conventions) as benchmark:
         scorer = Scorer(benchmark, conventions, references.index, scored_together(stored), units.keep)
 
         async def scored(*on_unit: OnUnit) -> KeptScore:
-            passing = _Scoring(store, stored, scorer, grading, (lambda one, _: effort.note(one), *on_unit))
+            passing = _Scoring(
+                store, stored, scorer, grading, others, (lambda one, _: effort.note(one), *on_unit)
+            )
             score = await passing.score(references)
             return KeptScore(score, basis, effort.to_json(), units, scorer.clusters)
 
@@ -105,12 +109,14 @@ class _Scoring:
         stored: StoredRun,
         scorer: Scorer,
         grading: ChosenGrades | None,
+        others: OtherGrades | None,
         on_unit: Sequence[OnUnit],
     ) -> None:
         self._store = store
         self._stored = stored
         self._scorer = scorer
         self._grading = grading
+        self._others = others
         self._on_unit = on_unit
         self._replayer = Replayer(stored)
         self._changes = Changes()
@@ -123,6 +129,8 @@ class _Scoring:
         self._case_errors = await self._find_case_errors()
         if self._grading is not None:
             self._grading.corrected = frozenset(references.corrected)
+        if self._others is not None:
+            self._others.corrected(references.corrected)
         new = await new_answers(self._store, self._stored)
         self._graded = await graded_units(self._store, self._stored, new)
         self._people = await people_agreement(self._store, self._stored)
@@ -146,10 +154,16 @@ class _Scoring:
             common=await self._common_cases(models),
             changes=self._changes,
             answers_changed=sum(not one.seen for one in new.values()),
-            grading=None if self._grading is None else self._grading.to_json(),
+            grading=self._grading_json(),
             agreement=self._people if self._graded is None else self._graded.to_json(),
             graded=self._how_far_graded(),
         )
+
+    def _grading_json(self) -> Mapping[str, JSON] | None:
+        if self._grading is None:
+            return None
+        others = [] if self._others is None else self._others.to_json()
+        return {**self._grading.to_json(), **({"other_steps": others} if others else {})}
 
     async def _grading_progress(self) -> GradingProgress | None:
         """Return room for how far people graded this run, unless the numbers rest on other grades."""
@@ -206,6 +220,9 @@ class _Scoring:
                     self._graded.note(replayed)
                 if self._progress is not None:
                     self._progress.note(replayed)
+                if self._others is not None:
+                    place = self._scorer.cases.place(replayed.unit.case_id)
+                    self._others.note(replayed, self._scorer.case(place))
                 numbers = units.add(replayed, self._case_errors[replayed.unit.condition])
                 for take in self._on_unit:
                     take(replayed, numbers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.graded_words import graded_warnings
+from harness.graded_words import graded_warnings, other_grades
 from harness.phrases import count, grader, listed, llm_graded, no_evidence
 from harness.report.document import Paragraph, Part
 from harness.report.score_view import Json, row_name
@@ -21,6 +21,8 @@ def warnings(score: Json) -> Iterator[str]:
     if graded_by is not None:
         yield llm_graded([graded_by])
     yield from graded_warnings(score.get("graded", ()))
+    for told, command in other_grades(score):
+        yield f"{told} `{command}`"
     if "step" in score and score["step"]["answers_changed"]:
         changed = count(score["step"]["answers_changed"], "answer")
         yield f"OF EARLIER ANSWERS: {changed} that this step was shown are others now; step them once more"

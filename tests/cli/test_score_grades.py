@@ -161,8 +161,19 @@ def test_imported_grades_are_never_mixed_with_those_of_a_model(folder: Path, see
     ready_source(folder, CASES)
     assert harness(*step_args(folder, "--name", "verdicts")).code == 0
     grade(folder, "c000 ann 1")
-    assert score(folder, seen)["by"] == "imported"
+    found = score(folder, seen)
+    assert found["by"] == "imported"
     assert seen == {"c000": {QUESTION: 1}, "c001": {}, "c002": {}, "c003": {}}
+    # Once, above all tables, and the command whole: a model has graded what people have not.
+    assert found["other_steps"] == [{
+        "name": "verdicts", "model": "j", "simulated": False, "usable": CASES, "graded": CASES, "counted": 1,
+    }]  # fmt: skip
+    text = harness("score", "night", *store_of(folder)).out
+    assert text.splitlines().count("  harness score night --grades verdicts") == 1
+    told = f"OTHER GRADES ARE STORED: {CASES} of {CASES} usable answers have grades of the model j, 1 those"
+    assert told in " ".join(text.split("fine")[0].split())
+    assert "to be had by --grades: verdicts" in text
+    assert "other_steps" not in score(folder, seen, "--grades", "none"), "somebody chose"
     assert score(folder, seen, "--grades", "verdicts")["others"] == ["imported"]
     assert seen["c000"] == {QUESTION: 0}
 

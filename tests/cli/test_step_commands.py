@@ -125,6 +125,8 @@ def test_what_people_said_of_the_same_answers_stands_beside_the_step(  # F12 F19
     assert harness(*step_args(folder, "--json", "--of", "a")).out == scored.out
     whole = harness("score", "night", "--json", *store_of(folder)).json
     people = whole.pop("agreement")["between_people"]["ann and bob"]
+    (far,) = whole.pop("graded")  # how far people are stands beside their agreement, which rests on it
+    assert (far["task"], far["by_raters"]) == ("judge", {"2 of 2": 1, "1 of 2": 2})
     assert whole == source, "the run's own numbers do not use these grades"
     assert (people["n_graded"], people["dimensions"][QUESTION]["n"]) == (1, 1)
     file.write_text(json.dumps(lines[0] | {"value": 0}) + "\n")

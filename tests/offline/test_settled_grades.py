@@ -15,7 +15,7 @@ from grading_examples import desk_of, graded_run, unit, with_small_task
 from stored_run_builder import Built
 
 from harness.cache.grades import GradeValue, NewGrade
-from harness.graded_words import graded_told, graded_warnings, row_told, rows_told
+from harness.graded_words import graded_told, graded_warnings, people_told, row_told, rows_told
 from harness.grading.ending import end_grading
 from harness.offline.chosen_grades import chosen_grades
 from harness.offline.grading_progress import grading_progress
@@ -128,6 +128,13 @@ async def test_who_left_is_not_waited_for_and_who_came_is(tmp_path: Path) -> Non
         assert task["by_raters"] == {"2 of 2": 4, "1 of 1": 1, "1 of 2": 1}
         (grading,) = task["gradings"]
         assert (grading["raters"], grading["retired"]) == (["alice"], ["bob", "carol"])
+        told = " ".join(graded_told(task))
+        assert f"`harness grade {grading['name']}` goes on with this grading; its consensus link" in told
+        assert "below the threshold" not in told
+        by = {"by": "imported", "raters": ["alice", "bob", "consensus"]}
+        assert people_told(by, [task]) == "people's (alice, bob, consensus)"
+        assert people_told(by | {"raters": ["alice", "dan"]}, [task]) == "people's (alice); imported, of dan"
+        assert people_told(by, [task | {"gradings": []}]) == "imported, of alice, bob, consensus"
         # Withdrawn, it asks for nobody: grades are those of any rater of the run.
         await end_grading(desk, withdraw=True)
         assert (await standing(built))[4] == {"right": 0, "reads": 2}
@@ -203,3 +210,14 @@ async def test_a_new_grading_outdates_stored_scores(tmp_path: Path) -> None:
         before = await evidence_of(built.store, stored)
         await desk_of(built, calibration=0)
         assert await evidence_of(built.store, stored) != before, "alice's grades alone count no longer"
+
+
+@pytest.mark.usefixtures("small")
+async def test_a_grading_that_was_opened_by_hand_says_why_beside_its_numbers(tmp_path: Path) -> None:
+    async with graded_run(tmp_path) as built:
+        desk = await desk_of(built, models=("alpha",))
+        await desk.open_by_hand("they talked it over")
+        task = await progress(built)
+        assert task["gradings"][0]["opened_by_hand"] == [{"rater": None, "reason": "they talked it over"}]
+        told = " ".join(graded_told(task))
+        assert "full grading was opened below the threshold: they talked it over" in told

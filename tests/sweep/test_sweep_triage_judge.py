@@ -180,7 +180,9 @@ def test_people_who_graded_the_same_answers_are_compared_with_the_judge(  # F12 
     assert ann["dimensions"]["D2_Omission"]["confusion"] == {"tp": 1, "fp": 1, "fn": 0, "tn": 1}
     assert ann["dimensions"]["D2_Omission"]["accuracy"]["value"] == pytest.approx(2 / 3)
     assert ann["dimensions"]["D1_Neglect"]["accuracy"]["value"] is None
-    assert {**found.json, "agreement": None} == {**scores, "agreement": None}
+    (far,) = found.json["graded"]  # what the agreement rests on
+    assert (far["task"], far["by_raters"]) == ("judge", {"1 of 1": 5})
+    assert found.json | {"agreement": None, "graded": None} == scores | {"agreement": None, "graded": None}
     assert harness("score", "verdicts", "--json", *place).out == found.out
     table = harness("score", "verdicts", *place).out
     assert "agreement with ann: mean accuracy 0.667" in table and "n=3 of 5" in table

@@ -153,9 +153,8 @@ def ungraded_reason(
     states = ((waiting, "wait for another rater"), (disputed, "in dispute without a consensus"))
     told = ", ".join(f"{n} {state}" for n, state in states if n)
     return (
-        f"{missing} of {of} {what} have no grade that counts{f' ({told})' if told else ''}; let people grade "
-        "(`harness grade`), import grades (`harness grades`), ask a model (`harness step grade`), or ask "
-        "that model once more (`--again unparsable,truncated`); of the graded ones alone: `graded_only.score`"
+        f"{missing} of {of} {what} have no grade that counts{f' ({told})' if told else ''}; "
+        "of the graded ones alone: `graded_only.score`"
     )
 
 

@@ -10,9 +10,10 @@ from typing import Any
 from harness.benchmarks.base import Benchmark
 from harness.benchmarks.scored import MetricColumn
 from harness.cache.stored_scores import StoredScore
+from harness.graded_words import people_told
 from harness.offline.stored_run import StoredRun
 from harness.phrases import grader, spoken
-from harness.report.rounding import shown
+from harness.report.rounding import shown_to, worded
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +44,17 @@ class MainTable:
 
 @dataclass(frozen=True, slots=True)
 class RunScores:
-    """What a run's page says of its scores. `conventions` are those that are not the default ones."""
+    """What a run's page says of its scores. `conventions` are those that are not the default ones.
+
+    `asked_grades`: whose grades somebody chose for them (`--grades`), where these may not be those that are
+    taken when nobody chooses; None: nobody did.
+    """
 
     tables: Sequence[MainTable]
     conventions: Mapping[str, str]
     grader: str | None
+    asked_grades: str | None = None
+    people: str | None = None
 
 
 def run_scores(stored: StoredRun, kept: StoredScore) -> RunScores:
@@ -63,7 +70,20 @@ def run_scores(stored: StoredRun, kept: StoredScore) -> RunScores:
         tables.append(MainTable(condition, spoken(column), path, values))
     usual = {name: values[0] for name, values in stored.benchmark.conventions.items()}
     chosen = {name: value for name, value in score["conventions"].items() if usual.get(name) != value}
-    return RunScores(tables, chosen, grader(score.get("grading")))
+    grading = score.get("grading")
+    people = None
+    if grading is not None and grading["by"] == "imported":
+        people = people_told(grading, score.get("graded", ()))
+    return RunScores(tables, chosen, grader(grading), _asked_grades(kept, grading), people)
+
+
+def _asked_grades(kept: StoredScore, grading: Mapping[str, Any] | None) -> str | None:
+    """Return the `--grades` of scores; None where nobody chose, or chose what is taken anyway."""
+    asked = kept.depends.get("grades")
+    if grading is None or not isinstance(asked, str):
+        return None
+    usual = asked == "imported" or (not grading["others"] and not asked.startswith("imported:"))
+    return None if usual else asked
 
 
 def _place(row: MainValue) -> tuple[bool, bool, int]:
@@ -81,6 +101,8 @@ def _value(row: Mapping[str, Any], path: str, column: MetricColumn) -> MainValue
     texts: tuple[str | None, str | None] = (None, None)
     if value is not None:
         low, high = ends or (None, None)
-        texts = shown(value, low, high, decimals=column.decimals, n=metric["n"] or None)
+        # As many digits as in a terminal: whoever compares the two must not wonder which one is right.
+        texts = shown_to(value, low, high, column.decimals)
+        texts = (worded(value, column) or texts[0], texts[1])
     note = row["rank_reason"] or (metric["reason"] if value is None else None)
     return MainValue(row["model"], row["kind"], texts[0], texts[1] or None, metric["n"], row["rank"], note)
