@@ -274,7 +274,8 @@ class Database:
             return StoreError(f"the store {self.place!r} refused an entry ({reason})")
         if self.fault(error) is Fault.NO_MEMORY:
             return StoreMemoryError(f"the store {self.place!r} {advice}")
-        return StoreError(f"the store {self.place!r} {advice} ({original})")
+        kind = StoreGoneError if self.fault(error) is Fault.GONE else StoreError
+        return kind(f"the store {self.place!r} {advice} ({original})")
 
     def hurry(self) -> None:
         """Wait hardly at all for other processes from now on: this one is about to end."""

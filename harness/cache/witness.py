@@ -8,10 +8,12 @@ from sqlalchemy import Select, String, Table, cast, func, literal, or_, select, 
 
 from harness.cache.database import StoreGoneError
 from harness.cache.parts import StorePart
-from harness.cache.tables import EXCHANGE, RUN, SESSION
+from harness.cache.tables import EXCHANGE, GRADE, RUN, SESSION
 
-_AT: Final = {"exchange": "started_at_us", "session": "started_at_us", "run": "created_at_us"}
-_TABLES: Final = (EXCHANGE, SESSION, RUN)
+_AT: Final = {
+    "exchange": "started_at_us", "session": "started_at_us", "run": "created_at_us", "grade": "graded_at_us",
+}  # fmt: skip
+_TABLES: Final = (EXCHANGE, SESSION, RUN, GRADE)
 
 
 class Witness(NamedTuple):

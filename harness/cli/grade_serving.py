@@ -5,6 +5,7 @@ Links are made of an address and what the store keeps, so that they can be told 
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,17 +17,23 @@ import click
 
 from harness.cli.options import say
 from harness.cli.tables import GAP, display_width, terminal_width
-from harness.errors import ConfigError, HarnessError
+from harness.errors import ConfigError, HarnessError, StoreError
+from harness.phrases import count
 
 if TYPE_CHECKING:
     from harness.grading.desk import Desk
     from harness.grading.seats import Seat
+    from harness.web.grading.keeping import Keeping
 
 _OPEN: Final = "warning: anybody on the way can read this line, it is not encrypted; a tunnel by ssh is safer"
 
 
 async def serve_gradings(desks: Sequence[Desk], host: str, port: int | None) -> None:
-    """Serve gradings until the process is told to stop, and print the link of each seat."""
+    """Serve gradings until the process is told to stop, and print the link of each seat.
+
+    Raises StoreError where the store is gone, or answers that were given are not in it.
+    """
+    from harness.web.grading.keeping import Keeping
     from harness.web.grading.site import grader
     from harness.web.guard import Access
     from harness.web.serving import base_address, is_open, names_of, serve
@@ -43,11 +50,37 @@ async def serve_gradings(desks: Sequence[Desk], host: str, port: int | None) -> 
     access = Access(None, hosts=names_of(host, listening), any_address=is_open(listening))
     lines = links(desks, base, terminal_width() if sys.stdout.isatty() else None)
     told = partial(_tell, lines, _OPEN if is_open(listening) else _by_tunnel(bound))
+    stop = asyncio.Event()
+    keeping = Keeping(desks[0].store, stop.set)
+    await keeping.check()
+    watching = asyncio.create_task(keeping.watch())
     try:
-        await serve(grader(desks, access), listening, ready=told)
+        await serve(grader(desks, access, keeping), listening, ready=told, stop=stop)
     finally:
-        await _leave(desks)
+        watching.cancel()
+        if keeping.lost is None:
+            await _leave(desks)
+    await _check_kept(keeping)
     say("the pages are closed; every grade that was given is kept")
+
+
+async def _check_kept(keeping: Keeping) -> None:
+    """Raise StoreError where what was given is not in the store at the end, and say what to do."""
+    with suppress(HarnessError):  # one that cannot be read now says nothing of what was kept
+        await keeping.check()
+    again = "pages that are still open then save what they could not"
+    if keeping.lost is not None:
+        raise StoreError(
+            f"{keeping.lost}; so the pages are closed: no grade is told saved from then on. Put the store "
+            "back where it was, together with the files beside it that begin with its name, and give the "
+            f"same command again: {again}. A backup in its place holds the grades up to then alone"
+        )
+    if keeping.unsaved:
+        by = ", ".join(f"{name} {n}" for name, n in sorted(keeping.unsaved.items()))
+        raise StoreError(
+            f"the pages are closed, and {count(sum(keeping.unsaved.values()), 'answer')} could not be saved "
+            f"({by}); all others are kept. Give the same command again: {again}"
+        )
 
 
 def _tell(lines: Sequence[str], way: str) -> None:

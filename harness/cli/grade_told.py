@@ -73,7 +73,7 @@ def print_status(facts: Mapping[str, Any]) -> None:
 def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
     yield _phase(facts)
     for one in facts["progress"]:
-        yield f"{one['rater']}: {one['done']} of {count(one['open'], 'open sheet')}"
+        yield f"{one['rater']}: {one['done']} of {count(one['open'], 'sheet')} done"
     for one in facts["retired"]:
         yield f"{one['rater']}: {count(one['done'], 'sheet')} done, retired {one['at']}"
     yield from _rounds(facts["rounds"], facts["threshold"], over=facts["opened"] is not None)

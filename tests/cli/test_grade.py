@@ -83,7 +83,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
     """Let nothing be served; return where it would have been."""
     places: list[tuple[str, int]] = []
 
-    async def serve(app: Any, listening: socket.socket, *, ready: Callable[[], None]) -> None:
+    async def serve(app: Any, listening: socket.socket, *, ready: Callable[[], None], **_: Any) -> None:
         places.append(listening.getsockname()[:2])
         ready()
         listening.close()

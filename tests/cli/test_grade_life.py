@@ -61,7 +61,7 @@ def test_links_are_told_without_serving_and_are_those_that_are_served(
 def test_a_new_link_is_told_beside_how_it_stands(store: Path) -> None:
     before = links(grade(store, *MADE))
     told = grade(store, "test-run-small", "--new-link", "bob", "--status")
-    assert "alice: 0 of 4 open sheets" in told.out and list(links(told)) == ["bob"]
+    assert "alice: 0 of 4 sheets done" in told.out and list(links(told)) == ["bob"]
     after = links(grade(store, "test-run-small", "--links"))
     assert links(told)["bob"] == after["bob"] != before["bob"] and after["alice"] == before["alice"]
     facts = grade(store, "test-run-small", "--new-link", "lead", "--json").json
@@ -77,7 +77,7 @@ def test_raters_come_and_leave_and_it_says_what_that_means(store: Path) -> None:
     added = grade(store, "test-run-small", "--add-rater", "carol", "--status")
     assert list(links(added)) == ["carol"]
     assert "first carol grades 4 sheets of calibration, held against what alice, bob said" in added.err
-    assert "carol: 0 of 4 open sheets" in added.out
+    assert "carol: 0 of 4 sheets done" in added.out
     assert "calibration of carol alone, round 1: 4 sheets, goes on" in added.out
     at_desk(store, grades_of("alice", "carol", differ=True))
     waits = grade(store, "test-run-small", "--status").out

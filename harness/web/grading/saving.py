@@ -22,8 +22,7 @@ async def save(request: Request) -> Response:
     who, position, form = seated(request), position_of(request), await form_of(request)
     plain = HTMX_HEADER not in request.headers
     try:
-        before = await who.desk.sheet(who.seat, position)
-        kept = await _keep(who, before, form)
+        kept = await _surely_kept(who, position, form)
     except GradeRefusedError as error:
         if not plain:
             return PlainTextResponse(str(error), 409)
@@ -32,6 +31,26 @@ async def save(request: Request) -> Response:
     if plain:
         return RedirectResponse(_onward(who, position, form.get("then")), 303)
     return _saved(kept)
+
+
+async def _surely_kept(who: Seated, position: int, form: Mapping[str, str]) -> Mapping[str, bool]:
+    """Keep what a form says, in the store that was opened and that is at its place afterwards.
+
+    An answer that stands already was perhaps written to a store that is gone: it is looked for there too.
+    """
+    names = form.keys() & {COMMENT, *(one.name for one in who.desk.task.questions)}
+    try:
+        await who.keeping.check()
+        kept = await _keep(who, await who.desk.sheet(who.seat, position), form)
+        await who.keeping.check()
+    except GradeRefusedError:
+        who.keeping.settled(who.seat.name, position, names)
+        raise
+    except Exception:
+        who.keeping.not_saved(who.seat.name, position, names)
+        raise
+    who.keeping.settled(who.seat.name, position, names)
+    return kept
 
 
 def _onward(who: Seated, position: int, then: str | None) -> str:

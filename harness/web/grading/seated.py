@@ -12,6 +12,7 @@ from starlette.requests import Request
 
 from harness.grading.desk import Desk
 from harness.grading.seats import Seat
+from harness.web.grading.keeping import Keeping
 from harness.web.links import whole_number
 
 MOST_BYTES: Final = 1 << 18
@@ -26,6 +27,7 @@ class Seated:
 
     desk: Desk
     seat: Seat
+    keeping: Keeping
 
     @property
     def base(self) -> str:

@@ -80,8 +80,9 @@
   };
   const reason = (field, xhr) => {
     if (xhr.status === 0) return { words: "the server cannot be reached", again: true };
-    if (xhr.status >= 500 || xhr.status < 300) return { words: `the server failed (${xhr.status})`, again: true };
     const plain = (xhr.getResponseHeader("content-type") || "").startsWith("text/plain");
+    if (xhr.status === 503 && plain) return { words: xhr.responseText, again: true };
+    if (xhr.status >= 500 || xhr.status < 300) return { words: `the server failed (${xhr.status})`, again: true };
     return { words: plain ? xhr.responseText : `the server refused it (${xhr.status})`, again: false };
   };
   const lost = (field, xhr) => {
