@@ -17,11 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Page, expect, sync_playwright
 
 CHROMIUM = os.environ.get("HARNESS_TEST_CHROMIUM") or shutil.which("chromium")
 _IN_CHECKOUT = Path(__file__).resolve().parent.parent / "node_modules" / "axe-core" / "axe.min.js"
 AXE = Path(os.environ.get("HARNESS_TEST_AXE") or _IN_CHECKOUT)
+
+# Its own 5 seconds are short where two cores run three tests and their browsers.
+expect.set_options(timeout=20_000)
 
 _UNTIL = """() => new Promise((done, failed) => {
     const holds = () => (%s);

@@ -151,7 +151,7 @@ def spawn(
     )
 
 
-def finish(process: subprocess.Popen[str], timeout: float = 60) -> Done:
+def finish(process: subprocess.Popen[str], timeout: float = 150) -> Done:
     """Wait for a process and return what it came to."""
     try:
         out, err = process.communicate(timeout=timeout)

@@ -139,6 +139,7 @@ def test_a_run_is_browsed_while_it_runs(browser: Browser, tmp_path: Path) -> Non
 
             page.goto(f"{url}/units?run=night&outcome=valid")
             rows, since = page.locator("#units tbody tr"), page.locator("#live-since")
+            expect(page.locator(".count")).not_to_contain_text(re.compile("still reading|so far"))
             half = rows.count()
             assert CASES // 2 <= half < CASES
             expect(since).to_contain_text("The run goes on.")
