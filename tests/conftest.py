@@ -15,6 +15,7 @@ from postgres_server import PostgresServer, a_server
 LONGEST_FIRST = (
     "tests/scoring/test_known_truth.py",
     "tests/faults/test_fault_table.py",
+    "tests/sweep/test_demo.py",
     "tests/offline/test_many_units.py",
     "tests/offline/test_many_step_cases.py",
     "tests/independent/test_reports_recomputed.py",
