@@ -47,7 +47,9 @@ async def end_grading(desk: Desk, *, withdraw: bool) -> Mapping[str, int]:
         if desk.state.withdrawn_at_us is not None:
             raise ConfigError(f"grading {desk.name!r} was withdrawn already")
         known = await desk.store.grades_after(desk.stored.run.id, 0)
-        given = Counter(one.rater for one in of_grading(desk, (grade for _, grade in known)))
+        given = Counter(
+            one.rater for one in of_grading(desk, (grade for _, grade in known)) if _since(desk, one)
+        )
         if given and not withdraw:
             raise ConfigError(_with_grades(desk, given))
         last = known[-1][0] if known else 0
@@ -59,6 +61,11 @@ async def end_grading(desk: Desk, *, withdraw: bool) -> Mapping[str, int]:
         if done:
             return given
     raise StoreError(f"grading {desk.name!r} is changed by others all the time; try again")
+
+
+def _since(desk: Desk, grade: Grade) -> bool:
+    """Return whether a grade may be of this grading: a consensus from before it was made is another one's."""
+    return grade.rater != CONSENSUS or grade.graded_at_us >= desk.grading.created_at_us
 
 
 def _with_grades(desk: Desk, given: Mapping[str, int]) -> str:

@@ -10,6 +10,7 @@ import pytest
 from grading_examples import Rater, desk_of, graded_run, with_small_task
 from stored_run_builder import Built
 
+from harness.benchmarks.steps import CONSENSUS
 from harness.cache.grades import NewGrade
 from harness.errors import ConfigError, GradeRefusedError, StoreError, UnknownNameError
 from harness.grading.desk import Desk
@@ -314,12 +315,15 @@ async def test_an_empty_grading_vanishes_and_its_links_with_it(tmp_path: Path) -
         desk = await desk_of(built)
         elsewhere = await Desk.open(built.store, desk.grading)
         alice = Rater(elsewhere, "alice").seat
+        # What was settled before it was made, of the same answer, is another grading's.
+        earlier = NewGrade(desk.plan.items[0].unit, CONSENSUS, "right", 1, desk.grading.created_at_us - 1)
+        await built.store.add_grades(built.run.id, [earlier])
         assert await end_grading(desk, withdraw=False) == {}
         assert await built.store.gradings() == ()
         with pytest.raises(StoreError, match="was deleted"):
             await elsewhere.grade(alice, 1, "right", 1)
         assert elsewhere.seat_of(alice.token) is None
-        assert await built.store.grade_history(built.run.id) == ()
+        assert [one.rater for one in await built.store.grade_history(built.run.id)] == [CONSENSUS]
 
 
 async def test_a_grading_with_grades_is_withdrawn_with_all_of_them_and_its_name_is_free(
